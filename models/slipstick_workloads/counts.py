@@ -238,46 +238,50 @@ class Counts(ProgramData):
             for name in _EXCHANGE_NAMES
             for part_count, (fault_count, _) in self.faults_by_parts(name).items()
         )
-        hops = sum(
+        acquisitions_by_hops = sum(
             (tally.acquisitions for phase in self.phases for tally in phase.tallies), Counter[int]()
         )
-        for subject, request_count, services in (
+        for subject, request_count, service_names in (
             (
                 "parts of faults and first misses",
                 requested_parts + self.total("empty"),
                 ("served_diffs", "served_pages"),
             ),
-            ("acquisitions of 1 or 2 hops", hops[1] + hops[2], ("granted",)),
-            ("acquisitions of 2 hops", hops[2], ("forwarded",)),
+            (
+                "acquisitions of 1 or 2 hops",
+                acquisitions_by_hops[1] + acquisitions_by_hops[2],
+                ("granted",),
+            ),
+            ("acquisitions of 2 hops", acquisitions_by_hops[2], ("forwarded",)),
         ):
-            if request_count != (served_count := sum(map(self.total, services))):
+            if request_count != (served_count := sum(map(self.total, service_names))):
                 raise ModelError(
                     f"{request_count} {subject}, but {served_count} counted in"
-                    f" {' and '.join(services)}; each is served by one processor"
+                    f" {' and '.join(service_names)}; each is served by one processor"
                 )
 
-    def _check_tally(self, tally: ProcessorTally, place_text: str) -> None:
+    def _check_tally(self, tally: ProcessorTally, tally_text: str) -> None:
         """Raise if the counts of a processor contradict one another."""
         other_processors = self.processors - 1
         for name in _EXCHANGE_NAMES:
             for part_count, _ in getattr(tally, name):
                 if not 1 <= part_count <= other_processors:
                     raise ModelError(
-                        f"{place_text}: {name} of {part_count} parts; there are {other_processors}"
+                        f"{tally_text}: {name} of {part_count} parts; there are {other_processors}"
                         " other"
                         " processors to ask"
                     )
         for hops in tally.acquisitions:
             if hops > min(2, other_processors):
                 raise ModelError(
-                    f"{place_text}: acquisitions of {hops} hops; among {self.processors} processors"
+                    f"{tally_text}: acquisitions of {hops} hops; among {self.processors} processors"
                     f" there are at most {min(2, other_processors)}, to the lock's manager and from"
                     " there to its last holder"
                 )
-        replies, _ = tally.sent.get("diffs", (0, 0))
-        if replies != tally.served_diffs:
+        reply_count, _ = tally.sent.get("diffs", (0, 0))
+        if reply_count != tally.served_diffs:
             raise ModelError(
-                f"{place_text}: {tally.served_diffs} served_diffs, but {replies} messages in"
+                f"{tally_text}: {tally.served_diffs} served_diffs, but {reply_count} messages in"
                 " sent.diffs;"
                 " give both"
             )
@@ -285,8 +289,12 @@ class Counts(ProgramData):
 
 def _phase_data(phase: CountedPhase) -> dict[str, Any]:
     """Return a phase as plain data."""
-    repeat = {"repeat": phase.repeat} if phase.repeat != 1 else {}
-    return {"name": phase.name, **repeat, "tallies": [tally.to_dict() for tally in phase.tallies]}
+    repeat_entry = {"repeat": phase.repeat} if phase.repeat != 1 else {}
+    return {
+        "name": phase.name,
+        **repeat_entry,
+        "tallies": [tally.to_dict() for tally in phase.tallies],
+    }
 
 
 def _parse_phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
@@ -347,10 +355,10 @@ def _whole_count(name: str, value: object) -> int:
 
 def _refuse_unknown_keys(subject: str, data: Mapping[str, Any], names: Iterable[str]) -> None:
     """Raise if plain data have keys that are not among the given names."""
-    allowed = list(names)
+    allowed_names = list(names)
     for name in data:
-        if name not in allowed:
-            raise ModelError(f"{subject} cannot hold {name!r}{did_you_mean(name, allowed)}")
+        if name not in allowed_names:
+            raise ModelError(f"{subject} cannot hold {name!r}{did_you_mean(name, allowed_names)}")
 
 
 NaturalNumber = Annotated[int, Field(ge=0)]
@@ -478,7 +486,7 @@ class CountsSpec(Described):
         from slipstick_workloads.record import recorded_counts
 
         given_fields = {
-            "bytes_changed" if name == "bytes" else name: int(value)
+            "changed_bytes" if name == "bytes" else name: int(value)
             for name, value in parameters.items()
         }
         return recorded_counts(path, **given_fields).to_dict()

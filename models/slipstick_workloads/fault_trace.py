@@ -83,33 +83,37 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
     >>> next(traced_events([line]))
     TracedEvent(thread='prog-930', event='write', where='0x5000', begin_time=6288896762.0, line=1)
     """
-    for line_number, text in enumerate(lines, 1):
-        if _LOST_EVENTS.search(text):
+    for line_number, line_text in enumerate(lines, 1):
+        if _LOST_EVENTS.search(line_text):
             raise TraceLineError(
                 line_number,
                 "events were lost here, so that counts would be too small; record with a"
                 " larger buffer",
             )
-        line = _parse_line(text)
-        if line is None:
+        trace_line = _parse_line(line_text)
+        if trace_line is None:
             continue
-        if line.name in _SAMPLED_EVENTS:
+        if trace_line.name in _SAMPLED_EVENTS:
             raise TraceLineError(
                 line_number,
-                f"a sample of {line.name} does not tell reads from writes; record the event"
+                f"a sample of {trace_line.name} does not tell reads from writes; record the event"
                 " exceptions:page_fault_user",
             )
-        if line.name in FAULT_EVENTS:
-            error_code = _error_code(line, line_number)
-            address = line.values.get("address", "")
+        if trace_line.name in FAULT_EVENTS:
+            error_code = _error_code(trace_line, line_number)
+            address = trace_line.values.get("address", "")
             if error_code & _INSTRUCTION_BIT or not address.startswith("0x"):
                 continue
             event = "write" if error_code & _WRITE_BIT else "read"
-            yield TracedEvent(line.thread, event, address, line.begin_time, line_number)
-        elif line.name in ACCESS_OF_FUNCTION:
-            place = next(iter(line.values.values()), line.name)
+            yield TracedEvent(trace_line.thread, event, address, trace_line.begin_time, line_number)
+        elif trace_line.name in ACCESS_OF_FUNCTION:
+            location = next(iter(trace_line.values.values()), trace_line.name)
             yield TracedEvent(
-                line.thread, ACCESS_OF_FUNCTION[line.name], place, line.begin_time, line_number
+                trace_line.thread,
+                ACCESS_OF_FUNCTION[trace_line.name],
+                location,
+                trace_line.begin_time,
+                line_number,
             )
 
 

@@ -64,7 +64,7 @@ class RecordedEvent(NamedTuple):
 
 
 def recorded_counts(
-    path: Path, page: int = 4096, bytes_changed: int | None = None, message: float = 0.0
+    path: Path, page: int = 4096, changed_bytes: int | None = None, message: float = 0.0
 ) -> Counts:
     """Replay a record through lazy release consistency with several writers for a page. Return the
     counts.
@@ -73,7 +73,7 @@ def recorded_counts(
     ----------
     path : of the record
     page : its size [B]
-    bytes_changed : bytes that a write changes where the record does not say [B]
+    changed_bytes : bytes that a write changes where the record does not say [B]
     message : time of a message, for the clock that orders requests for locks [us]
 
     Raises
@@ -81,7 +81,7 @@ def recorded_counts(
     SpecError : a line is wrong, by file and line
     ModelError : the processors come to different barriers, or a lock is not released
     """
-    events = _read_events(path, bytes_changed)
+    events = _read_events(path, changed_bytes)
     processor_names = list(dict.fromkeys(event.processor for event in events))
     events_by_processor = {
         name: [recorded_event for recorded_event in events if recorded_event.processor == name]
@@ -90,7 +90,7 @@ def recorded_counts(
     index_by_address = _page_indices(events, page)
     lock_numbers = _lock_numbers(events)
 
-    def body(processor_index: int) -> Iterator[Access]:
+    def accesses_of_processor(processor_index: int) -> Iterator[Access]:
         yield from _accesses_of_events(
             events_by_processor[processor_names[processor_index]],
             index_by_address,
@@ -103,7 +103,7 @@ def recorded_counts(
         path.stem,
         len(processor_names),
         max(1, len(set(index_by_address.values()))),
-        body,
+        accesses_of_processor,
         "us",
         page // WORD_BYTES,
         message,
@@ -278,7 +278,7 @@ def _page_indices(events: Sequence[RecordedEvent], page_size: int) -> dict[str, 
 def _lock_numbers(events: Sequence[RecordedEvent]) -> dict[str, int]:
     """Return a number from 0 on for each lock of a record, by its name."""
     names = dict.fromkeys(event.where for event in events if event.event in ("acquire", "release"))
-    return {name: number for number, name in enumerate(names)}
+    return {name: lock_number for lock_number, name in enumerate(names)}
 
 
 def _accesses_of_events(

@@ -150,7 +150,7 @@ class MemoryPort:
                     steps.service_at(BUS, transfer, "transfer"),
                 )
             case Ring():
-                return self._way_around_ring(steps, interconnect)
+                return self._access_around_rings(steps, interconnect)
             case Multistage(radix, ports, hop, transfer, circuit):
                 crossing_time = ceil_log(ports, radix) * hop
                 if self.has_contention:
@@ -185,8 +185,8 @@ class MemoryPort:
 
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
-        radix, stages = _radix_and_stages(switches)
-        source_ports = range(radix ** (stages - 1))
+        radix, stage_count = _radix_and_stages(switches)
+        source_ports = range(radix ** (stage_count - 1))
         target_modules = [module_number for module_number, ratio in enumerate(ratios) if ratio]
         if len(source_ports) * len(target_modules) > MOST_PATHS:
             raise ModelError(
@@ -195,8 +195,8 @@ class MemoryPort:
                 f" contend at most {MOST_PATHS}; give fewer"
                 " elements or modules"
             )
-        crossing_time = 2 * stages * switches.hop if switches.circuit else zero(TIME)
-        paths = []
+        crossing_time = 2 * stage_count * switches.hop if switches.circuit else zero(TIME)
+        probabilities_and_accesses = []
         for module_number in target_modules:
             access: Activity = steps.service_at(
                 module_name(module_number),
@@ -205,28 +205,35 @@ class MemoryPort:
             )
             access = hold(_circuit_name(module_number), access) if self.retries_refused else access
             for source_port in source_ports:
-                outputs = omega_outputs(radix, stages, source_port, module_number)
+                outputs = omega_outputs(radix, stage_count, source_port, module_number)
                 path = [
                     _output_name(stage, output)
                     for stage, output in outputs.items()
                     if stage != "module"
                 ]
-                paths.append(
+                probabilities_and_accesses.append(
                     (
                         ratios[module_number] / len(source_ports),
                         self._access_along_path(steps, path, access, switches),
                     )
                 )
-        return paths[0][1] if len(paths) == 1 else choose(*paths)
+        return (
+            probabilities_and_accesses[0][1]
+            if len(probabilities_and_accesses) == 1
+            else choose(*probabilities_and_accesses)
+        )
 
     def _access_along_path(
         self, steps: _AccessSteps, path: Sequence[str], access: Activity, switches: Multistage
     ) -> Activity:
         """Build an access that takes the outputs of one path in turn."""
         if not switches.circuit:
-            return then(*(steps.service_at(link, switches.transfer, link) for link in path), access)
-        for link in reversed(path):
-            access = hold(link, access)
+            return then(
+                *(steps.service_at(link_name, switches.transfer, link_name) for link_name in path),
+                access,
+            )
+        for link_name in reversed(path):
+            access = hold(link_name, access)
         return access
 
     def own_access(self, name: str) -> Activity:
@@ -241,10 +248,10 @@ class MemoryPort:
             raise ModelError(
                 f"the memory modules of {self.machine.name} belong to no processor; leave out local"
             )
-        modules = self._module_count
+        module_count = self._module_count
         return _access_one_module(
             _AccessSteps(f"{name}.own", "memory"),
-            (1 / modules,) * modules,
+            (1 / module_count,) * module_count,
             self.machine.memory.access,
         )
 
@@ -275,7 +282,7 @@ class MemoryPort:
         """
         return maximum(1 - (ring.members - 1) / maximum(self.other_processors, 1), 0)
 
-    def _way_around_ring(self, steps: _AccessSteps, ring: Ring) -> Activity:
+    def _access_around_rings(self, steps: _AccessSteps, ring: Ring) -> Activity:
         """Build an access that goes around the own ring, and around the ring of rings if a
         processor of another ring replies.
         """
@@ -322,8 +329,8 @@ class _AccessSteps:
 def _radix_and_stages(network: Multistage) -> tuple[int, int]:
     """Return the number of inputs of a switch and the number of stages of a network."""
     radix, ports = (
-        int(structural_number(size, "a size of the switches"))
-        for size in (network.radix, network.ports)
+        int(structural_number(switch_size, "a size of the switches"))
+        for switch_size in (network.radix, network.ports)
     )
     # The quotient of logarithms may lie above a whole number by rounding, as log 125 / log 5 does.
     return radix, math.ceil(math.log(ports, radix) - 1e-9)
@@ -366,11 +373,13 @@ def _access_one_module(
         for module_number, ratio in enumerate(ratios)
         if ratio
     }
-    choices = [
+    ratios_and_accesses = [
         (ratios[module_number], hold(_circuit_name(module_number), step) if uses_circuits else step)
         for module_number, step in step_by_module.items()
     ]
-    return choices[0][1] if len(choices) == 1 else choose(*choices)
+    return (
+        ratios_and_accesses[0][1] if len(ratios_and_accesses) == 1 else choose(*ratios_and_accesses)
+    )
 
 
 def _server_count(slots: Expr) -> int:
@@ -378,7 +387,7 @@ def _server_count(slots: Expr) -> int:
     return int(structural_number(slots, "the number of slots of a ring"))
 
 
-def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> MachineLock:
+def lock_with_mean_times(machine: SharedMemory, name: str, other_processors: Expr) -> MachineLock:
     """Return one of a machine's locks, with the mean times of its accesses when other processors
     use it as well.
 
@@ -398,11 +407,12 @@ def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> Machi
             f"{machine.name} has no lock {name!r}{did_you_mean(name, list(machine.locks))}"
         )
     machine_lock = machine.locks[name]
-    ring = machine.interconnect
-    if isinstance(ring, Ring) and (upper_ring := ring.upper) is not None:
-        far_share = MemoryPort(machine, other_processors).far_share(ring)
+    interconnect = machine.interconnect
+    if isinstance(interconnect, Ring) and (upper_ring := interconnect.upper) is not None:
+        far_share = MemoryPort(machine, other_processors).far_share(interconnect)
         machine_lock = machine_lock._replace(
-            latency=machine_lock.latency * (1 + far_share * (upper_ring / ring.rotation - 1))
+            latency=machine_lock.latency
+            * (1 + far_share * (upper_ring / interconnect.rotation - 1))
         )
     if machine_lock.own is None:
         return machine_lock
@@ -423,23 +433,23 @@ def barrier_cost(machine_barrier: BarrierKind, processors: Expr) -> Expr:
     arrive at the same time [s].
     """
     access = machine_barrier.access
-    cost: Expr
+    barrier_time: Expr
     match machine_barrier.kind:
         case "central":
-            cost = CENTRAL_BARRIER(processors=processors, update=access, notice=access)
+            barrier_time = CENTRAL_BARRIER(processors=processors, update=access, notice=access)
         case "tree":
-            cost = COMBINING_TREE_BARRIER(
+            barrier_time = COMBINING_TREE_BARRIER(
                 processors=processors, fan=machine_barrier.radix, update=access, notice=access
             )
         case "tournament":
-            cost = TOURNAMENT_BARRIER(processors=processors, message=access, release=access)
+            barrier_time = TOURNAMENT_BARRIER(processors=processors, message=access, release=access)
         case "dissemination":
-            cost = DISSEMINATION_BARRIER(processors=processors, message=access)
+            barrier_time = DISSEMINATION_BARRIER(processors=processors, message=access)
         case _:
-            cost = MANAGER_BARRIER(
+            barrier_time = MANAGER_BARRIER(
                 processors=processors, arrival=access, departure=access, transit=zero(TIME)
             )
-    return cost
+    return barrier_time
 
 
 def arrival_and_barrier(
@@ -458,5 +468,7 @@ def arrival_and_barrier(
         raise ModelError(
             f"{machine.name} has no barrier {name!r}{did_you_mean(name, list(machine.barriers))}"
         )
-    kind = machine.barriers[name]
-    return barrier(name), {name: Barrier(kind.kind, barrier_cost(kind, processors))}
+    machine_barrier = machine.barriers[name]
+    return barrier(name), {
+        name: Barrier(machine_barrier.kind, barrier_cost(machine_barrier, processors))
+    }

@@ -28,8 +28,18 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from slipstick.expression.node_count import (
+    COUNT,
+    TIME,
+    Expr,
+    Like,
+    Number,
+    Parameter,
+    maximum,
+    zero,
+)
+
 from slipstick.errors import ModelError
-from slipstick.expression.nodes import COUNT, TIME, Expr, Like, Number, Parameter, maximum, zero
 from slipstick.law.symbols import NANDA_NI
 from slipstick.model.activity import barrier, choose, delay, fork, hold, repeat, then
 from slipstick.model.machine import Bus, Cache, MachineLock, Ring, SharedMemory
@@ -57,7 +67,7 @@ from slipstick_workloads.shared_memory import (
     NO_LOCK_OR_BARRIER,
     MemoryPort,
     arrival_and_barrier,
-    lock_kind,
+    lock_with_mean_times,
 )
 
 RIVAL_PREFIX = "other_"
@@ -78,29 +88,30 @@ class Grain:
     Parameters
     ----------
     prefix : of the names of its steps, so that one model can have two grains
-    write : its accesses write; else they read
+    is_writing : its accesses write; else they read
     addresses : of its accesses
-    local : share of its accesses that find their element in the processor's own memory module [1]
-    index : units of computing to draw the element of an access at random [1]
-    accesses : m [1]
-    compute : c, units of computing [1]
-    lock : the machine's lock of the critical section, or none
-    critical, critical_accesses : c_s, and m_s, the accesses inside [1]
-    critical_writes : f_s, the fraction of these that write [1]
+    local_share : share of its accesses that find their element in the processor's own memory module
+        [1]
+    index_units : units of computing to draw the element of an access at random [1]
+    access_count : m [1]
+    compute_units : c, units of computing [1]
+    lock_name : the machine's lock of the critical section, or none
+    critical_units, critical_access_count : c_s, and m_s, the accesses inside [1]
+    critical_write_share : f_s, the fraction of these that write [1]
     scv : squared coefficient of variation of both computing times [1]
     """
 
     prefix: str
-    write: bool
+    is_writing: bool
     addresses: Addresses
-    local: Expr
-    index: Expr
-    accesses: Expr
-    compute: Expr
-    lock: str
-    critical: Expr
-    critical_accesses: Expr
-    critical_writes: Expr
+    local_share: Expr
+    index_units: Expr
+    access_count: Expr
+    compute_units: Expr
+    lock_name: str
+    critical_units: Expr
+    critical_access_count: Expr
+    critical_write_share: Expr
     scv: float
 
     @staticmethod
@@ -123,7 +134,7 @@ class Grain:
             elements=int(structural_number(value_of(inputs, "elements"), "elements")),
             stride=int(structural_number(input_value("stride"), "stride")),
             offset=int(structural_number(input_value("start"), "start")),
-            random=text_value("pattern") == "random",
+            is_random=text_value("pattern") == "random",
         )
         return Grain(
             prefix.replace("_", "."),
@@ -164,14 +175,15 @@ def unit_grain_model(machine: SharedMemory, inputs: InputValues) -> Model:
     )
 
 
-def _missing_processors_notes(machine: SharedMemory, processors: float) -> tuple[str, ...]:
+def _missing_processors_notes(machine: SharedMemory, wanted_count: float) -> tuple[str, ...]:
     """Return a note if a machine has fewer processors than take part; else nothing."""
-    count = structural_number(machine.processors, "the number of processors")
-    if processors <= count:
+    processor_count = structural_number(machine.processors, "the number of processors")
+    if wanted_count <= processor_count:
         return ()
     return (
         (
-            f"{machine.name} has {count:g} processors; with {processors:g} the answer is for a"
+            f"{machine.name} has {processor_count:g} processors; with {wanted_count:g} the answer"
+            " is for a"
             " larger one of its kind"
         ),
     )
@@ -186,30 +198,30 @@ def _model_with_competitors(
     The data are spread over `others_with_data` competitors, also for the test grain alone, so that
     T_0 and T_N are times of the same accesses.
     """
-    test = Grain.from_inputs(inputs)
+    test_grain = Grain.from_inputs(inputs)
     competitors = value_of(inputs, "competitors")
     grain_steps = GrainSteps(
         machine, competitors, others_with_data, *_retries_and_stage_contention(inputs)
     )
     arrival, barriers = arrival_and_barrier(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{RIVAL_PREFIX}{name}" in inputs for name in _GRAIN_INPUT_NAMES):
-        cycle = grain_steps.cycle(test, test, processor_0_only=False) >> arrival
+        cycle = grain_steps.cycle(test_grain, test_grain, processor_0_only=False) >> arrival
         _check_not_empty(cycle)
-        resources = {**grain_steps.resources(test.lock), **barriers}
+        resources = {**grain_steps.resources(test_grain.lock_name), **barriers}
         return closed_model(
             cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL_COMPONENTS
         )
-    rival = Grain.from_inputs(inputs, RIVAL_PREFIX)
-    own_cycle = grain_steps.cycle(test, rival, processor_0_only=True) >> arrival
+    rival_grain = Grain.from_inputs(inputs, RIVAL_PREFIX)
+    own_cycle = grain_steps.cycle(test_grain, rival_grain, processor_0_only=True) >> arrival
     _check_not_empty(own_cycle)
     groups: dict[str, tuple[Like, Activity]] = {
         "test": (1, own_cycle),
         "competitors": (
             competitors,
-            grain_steps.cycle(rival, test, processor_0_only=False) >> arrival,
+            grain_steps.cycle(rival_grain, test_grain, processor_0_only=False) >> arrival,
         ),
     }
-    resources = {**grain_steps.resources(test.lock, rival.lock), **barriers}
+    resources = {**grain_steps.resources(test_grain.lock_name, rival_grain.lock_name), **barriers}
     return grouped_model(groups, name="grain/unit", resources=resources, useful=USEFUL_COMPONENTS)
 
 
@@ -230,7 +242,7 @@ class GrainSteps:
         default [1]
     retries_refused : refused circuits are tried again
     has_contention : requests contend for the switches before the modules
-    nodes : on how many nodes, from 0 on, processors wait for flags; on all of the machine by
+    node_count : on how many nodes, from 0 on, processors wait for flags; on all of the machine by
         default
     is_linked : an acquisition of a lock with flags asks the processor that asked before, wherever
         that is, in place of a counter on one node
@@ -241,7 +253,7 @@ class GrainSteps:
     others_with_data: Expr | None = None
     retries_refused: bool = False
     has_contention: bool = False
-    nodes: Expr | None = None
+    node_count: Expr | None = None
     is_linked: bool = False
 
     @property
@@ -252,28 +264,30 @@ class GrainSteps:
         )
         return MemoryPort(self.machine, other_processors, self.retries_refused, self.has_contention)
 
-    def resources(self, *locks: str) -> dict[str, Resource]:
+    def resources(self, *lock_names: str) -> dict[str, Resource]:
         """Return the stations of the machine and the given locks, by name."""
         stations = self.port.resources()
-        for name in locks:
+        for name in lock_names:
             if name != NO_LOCK_OR_BARRIER:
-                kind = lock_kind(self.machine, name, self.other_processors)
-                if self.has_flags(kind):
-                    stations[name] = Lock("fifo" if kind.home is None else "array", home=kind.home)
+                machine_lock = lock_with_mean_times(self.machine, name, self.other_processors)
+                if self.has_flags(machine_lock):
+                    stations[name] = Lock(
+                        "fifo" if machine_lock.home is None else "array", home=machine_lock.home
+                    )
                     continue
                 own_access_time = structural_number(
                     self.machine.locks[name].access, "the access of a lock"
                 )
-                lock_access_time = kind.access if own_access_time else zero(TIME)
-                lock_word = self.port.lock_word if lock_access_time is kind.access else None
+                lock_access_time = machine_lock.access if own_access_time else zero(TIME)
+                lock_word = self.port.lock_word if lock_access_time is machine_lock.access else None
                 stations[name] = Lock(
-                    kind.kind,
+                    machine_lock.kind,
                     lock_word,
                     lock_access_time,
-                    kind.back_off,
-                    kind.base,
-                    kind.most,
-                    kind.home,
+                    machine_lock.back_off,
+                    machine_lock.base,
+                    machine_lock.most,
+                    machine_lock.home,
                 )
         return stations
 
@@ -283,20 +297,20 @@ class GrainSteps:
         """
         return lock.kind == "array" and not isinstance(self.machine.interconnect, Bus | Ring)
 
-    def cycle(self, grain: Grain, rival: Grain, *, processor_0_only: bool) -> Activity:
-        """Build the steps of a grain whose competitors repeat the grain `rival`; with
+    def cycle(self, grain: Grain, rival_grain: Grain, *, processor_0_only: bool) -> Activity:
+        """Build the steps of a grain whose competitors repeat the grain `rival_grain`; with
         `processor_0_only` it accesses the elements of processor 0, else the elements of a mean
         processor.
         """
         steps: list[Activity] = []
-        if not _is_zero(grain.accesses):
-            access = self._shared_access(grain, rival, processor_0_only)
-            if grain.addresses.random and not _is_zero(grain.index):
-                access = self._compute_step(grain, grain.index, "index", "busy") >> access
-            steps.append(repeat(grain.accesses, access))
-        if not _is_zero(grain.compute):
-            steps.append(self._compute_step(grain, grain.compute, "compute", "busy"))
-        if grain.lock != NO_LOCK_OR_BARRIER:
+        if not _is_zero(grain.access_count):
+            access = self._shared_access(grain, rival_grain, processor_0_only)
+            if grain.addresses.is_random and not _is_zero(grain.index_units):
+                access = self._compute_step(grain, grain.index_units, "index", "busy") >> access
+            steps.append(repeat(grain.access_count, access))
+        if not _is_zero(grain.compute_units):
+            steps.append(self._compute_step(grain, grain.compute_units, "compute", "busy"))
+        if grain.lock_name != NO_LOCK_OR_BARRIER:
             steps.append(self._critical_section(grain, processor_0_only))
         return then(*steps)
 
@@ -319,36 +333,39 @@ class GrainSteps:
             all_processors=not processor_0_only,
         )
 
-    def _shared_access(self, grain: Grain, rival: Grain, processor_0_only: bool) -> Activity:
+    def _shared_access(self, grain: Grain, rival_grain: Grain, processor_0_only: bool) -> Activity:
         """Build an access to one shared element: over the interconnect if there is no cache, else
         by a hit or a miss.
         """
-        name = f"{grain.prefix}{'write' if grain.write else 'read'}"
+        name = f"{grain.prefix}{'write' if grain.is_writing else 'read'}"
         ratios = self._module_ratios(grain, processor_0_only)
         direct_access = self.port.access(name, ratios)
         cache = self.machine.cache
-        if not _is_zero(grain.local):
+        if not _is_zero(grain.local_share):
             direct_access = choose(
-                (grain.local, self.port.own_access(name)), (1 - grain.local, direct_access)
+                (grain.local_share, self.port.own_access(name)),
+                (1 - grain.local_share, direct_access),
             )
-        if cache is None or (grain.write and cache.protocol == "write-through"):
+        if cache is None or (grain.is_writing and cache.protocol == "write-through"):
             return direct_access
-        lines = structural_number(cache.size, "the size of the cache") / structural_number(
+        line_count = structural_number(cache.size, "the size of the cache") / structural_number(
             cache.line, "the size of a line"
         )
-        miss_ratio = grain.addresses.miss_ratio(_elements_per_line(cache.line, self.machine), lines)
+        miss_ratio = grain.addresses.miss_ratio(
+            _elements_per_line(cache.line, self.machine), line_count
+        )
         # A modified line that is replaced is written back while the new one is fetched.
         miss_access = (
             fork(direct_access, self.port.access(f"{name}.victim", ratios))
-            if grain.write
+            if grain.is_writing
             else direct_access
         )
         return _hit_or_miss(
-            miss_ratio, miss_access, self._access_found_line(name, grain, rival, ratios)
+            miss_ratio, miss_access, self._access_found_line(name, grain, rival_grain, ratios)
         )
 
     def _access_found_line(
-        self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]
+        self, name: str, grain: Grain, rival_grain: Grain, ratios: tuple[float, ...]
     ) -> Activity:
         """Build an access to a line that is in the cache: memory is accessed again if another
         processor wrote it last, and a write invalidates other copies.
@@ -366,14 +383,14 @@ class GrainSteps:
         )
         # The processor of N + 1 that accessed the line last is equally likely to be any of them.
         share_of_others = self.other_processors / (self.other_processors + 1)
-        if rival.write:
+        if rival_grain.is_writing:
             repeated_access = self.port.access(f"{name}.again", ratios, "coherence")
             if cache.other is not None:
                 repeated_access = delay(
                     cache.other, name=f"{name}.other", component="coherence", technology="memory"
                 )
             return choose((share_of_others, repeated_access), (1 - share_of_others, hit_step))
-        if grain.write:
+        if grain.is_writing:
             return hit_step >> choose(
                 (share_of_others, self.port.invalidate(name)), (1 - share_of_others, then())
             )
@@ -388,7 +405,7 @@ class GrainSteps:
         instructions, which depends on the kind of lock, is executed while the lock is held. The
         instructions that enter a processor into a list of waiting processors overlap its wait.
         """
-        kind = lock_kind(self.machine, grain.lock, self.other_processors)
+        kind = lock_with_mean_times(self.machine, grain.lock_name, self.other_processors)
         steps_inside = []
         steps_before, steps_after = (
             self._flag_steps(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
@@ -396,16 +413,20 @@ class GrainSteps:
         access_time = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
         instructions = maximum(kind.latency - access_time, zero(TIME))
         held_share = LOCKS[kind.kind].held
-        if not _is_zero(grain.critical):
-            steps_inside.append(self._compute_step(grain, grain.critical, "critical", "critical"))
-        if not _is_zero(grain.critical_accesses):
+        if not _is_zero(grain.critical_units):
+            steps_inside.append(
+                self._compute_step(grain, grain.critical_units, "critical", "critical")
+            )
+        if not _is_zero(grain.critical_access_count):
             name = f"{grain.prefix}critical"
             ratios = self._module_ratios(grain, processor_0_only)
             read, write = (self.port.access(f"{name}.{kind}", ratios) for kind in ("read", "write"))
             written_word = write >> self.port.invalidate(f"{name}.write")
-            writes = grain.critical_writes
+            writes = grain.critical_write_share
             steps_inside.append(
-                repeat(grain.critical_accesses, choose((writes, written_word), (1 - writes, read)))
+                repeat(
+                    grain.critical_access_count, choose((writes, written_word), (1 - writes, read))
+                )
             )
         acquire, release = (
             delay(
@@ -417,10 +438,12 @@ class GrainSteps:
             for call, share in (("acquire", 1 - held_share), ("release", held_share))
         )
         return (
-            acquire >> steps_before >> hold(grain.lock, then(*steps_inside, release, steps_after))
+            acquire
+            >> steps_before
+            >> hold(grain.lock_name, then(*steps_inside, release, steps_after))
         )
 
-    def _flag_steps(self, kind: MachineLock, prefix: str) -> tuple[Activity, Activity]:
+    def _flag_steps(self, machine_lock: MachineLock, prefix: str) -> tuple[Activity, Activity]:
         """Build the accesses before a critical section, to the counter and the processor's own
         flag, and the accesses after it, which reset this flag and set the next holder's.
 
@@ -428,26 +451,33 @@ class GrainSteps:
         probability in the module of any processor that may wait, and so is, if the lock is a linked
         list, the entry of the processor that asked last. A flag that is set is seen at once.
         """
-        modules = int(
+        module_count = int(
             structural_number(self.machine.memory.modules, "the number of memory modules")
         )
-        if self.nodes is not None:
-            modules = min(
-                modules,
-                int(structural_number(self.nodes, "the processors that use a lock with flags")),
+        if self.node_count is not None:
+            module_count = min(
+                module_count,
+                int(
+                    structural_number(self.node_count, "the processors that use a lock with flags")
+                ),
             )
-        anywhere = (1 / modules,) * modules
-        counter = self.port.lock_access(
-            f"{prefix}lock.counter", kind.access, anywhere if self.is_linked else (1.0,)
+        equal_ratios = (1 / module_count,) * module_count
+        counter_access = self.port.lock_access(
+            f"{prefix}lock.counter", machine_lock.access, equal_ratios if self.is_linked else (1.0,)
         )
-        next_flag = self.port.lock_access(f"{prefix}lock.flag", kind.access, anywhere)
+        next_flag_access = self.port.lock_access(
+            f"{prefix}lock.flag", machine_lock.access, equal_ratios
+        )
         own_flag_steps = [
             delay(
-                kind.access, name=f"{prefix}lock.own.{call}", component="lock", technology="memory"
+                machine_lock.access,
+                name=f"{prefix}lock.own.{call}",
+                component="lock",
+                technology="memory",
             )
             for call in ("test", "reset")
         ]
-        return counter >> own_flag_steps[0], own_flag_steps[1] >> next_flag
+        return counter_access >> own_flag_steps[0], own_flag_steps[1] >> next_flag_access
 
 
 def _hit_time(cache: Cache, grain: Grain, elements_per_line: int) -> Expr:
@@ -476,19 +506,19 @@ def _hit_time(cache: Cache, grain: Grain, elements_per_line: int) -> Expr:
     )
 
 
-def _hit_or_miss(miss_ratio: float, miss: Activity, hit: Activity) -> Activity:
+def _hit_or_miss(miss_ratio: float, miss_access: Activity, hit_access: Activity) -> Activity:
     """Build a choice between a miss and a hit."""
     if miss_ratio in (0.0, 1.0):
-        return miss if miss_ratio else hit
-    return choose((miss_ratio, miss), (1 - miss_ratio, hit))
+        return miss_access if miss_ratio else hit_access
+    return choose((miss_ratio, miss_access), (1 - miss_ratio, hit_access))
 
 
-def _elements_per_line(size: Expr, machine: SharedMemory) -> int:
+def _elements_per_line(line_size: Expr, machine: SharedMemory) -> int:
     """Return the number of elements in a block or line; at least one."""
-    elements = structural_number(size, "the size of a block") / structural_number(
+    element_count = structural_number(line_size, "the size of a block") / structural_number(
         machine.memory.element, "the size of an element"
     )
-    return int(max(1.0, min(elements, LARGEST_BLOCK)))
+    return int(max(1.0, min(element_count, LARGEST_BLOCK)))
 
 
 def _is_zero(value: Expr) -> bool:
@@ -643,12 +673,14 @@ def phased_grains_model(machine: SharedMemory, inputs: InputValues) -> Model:
     processors of the first phase start one after another, the phases are supersteps.
     """
     resources: dict[str, Resource] = {}
-    sequential = delay(value_of(inputs, "sequential"), name="sequential")
-    program = [part for phase in _build_phases(machine, inputs, resources) for part in phase]
+    sequential_step = delay(value_of(inputs, "sequential"), name="sequential")
+    phase_tuples = [
+        phase_tuple for phase in _build_phases(machine, inputs, resources) for phase_tuple in phase
+    ]
     if _is_zero(value_of(inputs, "apart")):
         return phased_model(
-            (1, 1, sequential),
-            *program,
+            (1, 1, sequential_step),
+            *phase_tuples,
             name="grain/phases",
             resources=resources,
             useful=USEFUL_COMPONENTS,
@@ -662,8 +694,11 @@ def phased_grains_model(machine: SharedMemory, inputs: InputValues) -> Model:
             "with apart, all phases need the same number of processors; write one number, or"
             " leave out apart"
         )
-    bodies: list[list[Activity]] = [[sequential, *[then()] * (processor_count - 1)]]
-    bodies += [[repeat(times, cycle)] * processor_count for times, _, cycle in program]
+    bodies: list[list[Activity]] = [[sequential_step, *[then()] * (processor_count - 1)]]
+    bodies += [
+        [repeat(repetition_count, cycle)] * processor_count
+        for repetition_count, _, cycle in phase_tuples
+    ]
     bodies[1] = _with_delayed_start(value_of(inputs, "apart"), *bodies[1])
     return superstep_model(
         *((1, phase_bodies, then()) for phase_bodies in bodies),
@@ -678,8 +713,9 @@ def _with_delayed_start(start_delay: Expr, *bodies: Activity) -> list[Activity]:
     `start_delay`; each is idle before its start.
     """
     return [
-        delay(position * start_delay, name=f"start-{position}", component="idle") >> body
-        for position, body in enumerate(bodies)
+        delay(processor_number * start_delay, name=f"start-{processor_number}", component="idle")
+        >> body
+        for processor_number, body in enumerate(bodies)
     ]
 
 
@@ -687,32 +723,43 @@ def _build_phases(
     machine: SharedMemory, inputs: InputValues, resources: dict[str, Resource]
 ) -> Iterator[list[PhaseTuple]]:
     """Yield the parts of each phase with its barrier, and add their resources to `resources`."""
-    repeat = _values_by_phase(inputs, "repeat")
-    processors = _values_by_phase(inputs, "processors")
-    if not repeat:
+    repetitions = _values_by_phase(inputs, "repeat")
+    processor_counts = _values_by_phase(inputs, "processors")
+    if not repetitions:
         raise ModelError(
             "there are no phases; give repeat, a list with the grains of each processor in every"
             " phase"
         )
-    lists = {
-        name: _values_by_phase(inputs, name) or (Number(0.0),) * len(repeat)
+    values_by_name = {
+        name: _values_by_phase(inputs, name) or (Number(0.0),) * len(repetitions)
         for name in _INPUTS_BY_PHASE
     }
-    for name, values_by_phase in {"processors": processors, **lists}.items():
-        if len(values_by_phase) != len(repeat):
+    for name, values_by_phase in {"processors": processor_counts, **values_by_name}.items():
+        if len(values_by_phase) != len(repetitions):
             raise ModelError(
-                f"{name} has {len(values_by_phase)} values, but repeat has {len(repeat)} phases"
+                f"{name} has {len(values_by_phase)} values, but repeat has {len(repetitions)}"
+                " phases"
             )
-    for phase_index, (times, count) in enumerate(zip(repeat, processors, strict=True)):
+    for phase_index, (repetition_count, processor_count) in enumerate(
+        zip(repetitions, processor_counts, strict=True)
+    ):
         grain = _grain_of_phase(
             inputs,
             phase_index,
-            {name: values_by_phase[phase_index] for name, values_by_phase in lists.items()},
+            {
+                name: values_by_phase[phase_index]
+                for name, values_by_phase in values_by_name.items()
+            },
         )
         is_linked = word(inputs, "order") == "list"
         contention = _retries_and_stage_contention(inputs)
         grain_steps = GrainSteps(
-            machine, count - 1, None, *contention, nodes=count, is_linked=is_linked
+            machine,
+            processor_count - 1,
+            None,
+            *contention,
+            node_count=processor_count,
+            is_linked=is_linked,
         )
         cycle = grain_steps.cycle(grain, grain, processor_0_only=False)
         if cycle == then():
@@ -720,10 +767,10 @@ def _build_phases(
                 f"phase {phase_index + 1} does nothing; give it accesses, compute or a critical"
                 " section"
             )
-        resources.update(grain_steps.resources(grain.lock))
+        resources.update(grain_steps.resources(grain.lock_name))
         yield [
-            (times, count, cycle),
-            *_barrier_phase(machine, inputs, phase_index, count, resources),
+            (repetition_count, processor_count, cycle),
+            *_barrier_phase(machine, inputs, phase_index, processor_count, resources),
         ]
 
 
@@ -748,7 +795,7 @@ def _barrier_phase(
 
 def _grain_of_phase(inputs: InputValues, phase_index: int, own_values: dict[str, Expr]) -> Grain:
     """Return the grain of a phase; it takes no lock if it has no critical section."""
-    has_section = any(
+    has_critical_section = any(
         structural_number(own_values[name], f"{name} of phase {phase_index + 1}")
         for name in ("critical", "critical_accesses")
     )
@@ -756,7 +803,7 @@ def _grain_of_phase(inputs: InputValues, phase_index: int, own_values: dict[str,
         {
             **inputs,
             **own_values,
-            "lock": word(inputs, "lock") if has_section else NO_LOCK_OR_BARRIER,
+            "lock": word(inputs, "lock") if has_critical_section else NO_LOCK_OR_BARRIER,
         }
     )
     return replace(grain, prefix=f"phase-{phase_index + 1}.")
@@ -846,57 +893,59 @@ class Addresses:
 
     Parameters
     ----------
-    elements : M, consecutive shared elements [1]
+    element_count : M, consecutive shared elements [1]
     stride : s, from one access to the next [1]
     offset : p, processor i begins at element i p mod M [1]
-    random : every element is equally likely at every access; stride and offset have no effect
+    is_random : every element is equally likely at every access; stride and offset have no effect
 
     Accesses of stride s visit every d-th element, d = gcd(s, M), once in M/d accesses, so ratios
     are exact.
     """
 
-    elements: int
+    element_count: int
     stride: int = 1
     offset: int = 0
-    random: bool = False
+    is_random: bool = False
 
     @property
     def spacing(self) -> int:
         """The distance between neighbouring elements that are visited."""
-        return 1 if self.random else math.gcd(self.stride, self.elements)
+        return 1 if self.is_random else math.gcd(self.stride, self.element_count)
 
     def module_ratios(
-        self, elements_per_block: int, modules: int, *, all_processors: bool
+        self, elements_per_block: int, module_count: int, *, all_processors: bool
     ) -> tuple[float, ...]:
         """Return the share of the accesses that each memory module gets.
 
         Parameters
         ----------
         elements_per_block : consecutive elements in one module before the next begins [1]
-        modules : how many [1]
+        module_count : how many [1]
         all_processors : average over the starts of all processors; else those of processor 0
 
-        >>> Addresses(elements=8).module_ratios(4, 4, all_processors=False)
+        >>> Addresses(element_count=8).module_ratios(4, 4, all_processors=False)
         (0.5, 0.5, 0.0, 0.0)
         """
         # Processors begin at multiples of the offset, so together they visit multiples of a finer
         # spacing.
         spacing = (
             math.gcd(self.spacing, self.offset)
-            if all_processors and not self.random
+            if all_processors and not self.is_random
             else self.spacing
         )
-        visited_elements = self.elements // spacing
-        visits_per_round = _visit_count_until_repeat(spacing, elements_per_block * modules)
-        rounds, remaining_visits = divmod(visited_elements, visits_per_round)
-        remaining_counts = _visits_by_module(remaining_visits, spacing, elements_per_block, modules)
+        visited_elements = self.element_count // spacing
+        visits_per_round = _visit_count_until_repeat(spacing, elements_per_block * module_count)
+        round_count, remaining_visits = divmod(visited_elements, visits_per_round)
+        remaining_counts = _visits_by_module(
+            remaining_visits, spacing, elements_per_block, module_count
+        )
         repeated_counts = (
-            _visits_by_module(visits_per_round, spacing, elements_per_block, modules)
-            if rounds
+            _visits_by_module(visits_per_round, spacing, elements_per_block, module_count)
+            if round_count
             else remaining_counts
         )
         return tuple(
-            (count + rounds * repeated_count) / visited_elements
+            (count + round_count * repeated_count) / visited_elements
             for count, repeated_count in zip(remaining_counts, repeated_counts, strict=True)
         )
 
@@ -913,15 +962,15 @@ class Addresses:
         elements_per_line : elements of a line [1]
         lines : lines of the cache [1]
 
-        >>> Addresses(elements=1024, stride=2).miss_ratio(elements_per_line=4, lines=16)
+        >>> Addresses(element_count=1024, stride=2).miss_ratio(elements_per_line=4, lines=16)
         0.5
         """
         lines_touched = min(
-            self.elements / self.spacing, math.ceil(self.elements / elements_per_line)
+            self.element_count / self.spacing, math.ceil(self.element_count / elements_per_line)
         )
         if lines_touched <= lines:
             return 0.0
-        if self.random:
+        if self.is_random:
             return 1.0 - lines / lines_touched
         return min(1.0, self.stride / elements_per_line)
 
@@ -934,18 +983,20 @@ def _visit_count_until_repeat(spacing: int, turn_length: int) -> int:
 
 
 def _visits_by_module(
-    visits: int, spacing: int, elements_per_block: int, modules: int
+    visit_count: int, spacing: int, elements_per_block: int, module_count: int
 ) -> list[int]:
-    """Return the number of the first `visits` visited elements that lie in each module."""
-    counts = [0] * modules
+    """Return the number of the first `visit_count` visited elements that lie in each module."""
+    visit_counts = [0] * module_count
     if spacing >= elements_per_block:
-        for visit_number in range(visits):
-            counts[visit_number * spacing // elements_per_block % modules] += 1
-        return counts
+        for visit_number in range(visit_count):
+            visit_counts[visit_number * spacing // elements_per_block % module_count] += 1
+        return visit_counts
     # Several elements lie in each block: count block by block. The first element at or after x is
     # number ceil(x / spacing).
-    for block in range(-(-visits * spacing // elements_per_block)):
+    for block in range(-(-visit_count * spacing // elements_per_block)):
         first_visit = -(-block * elements_per_block // spacing)
         end_visit = -(-(block + 1) * elements_per_block // spacing)
-        counts[block % modules] += min(end_visit, visits) - min(first_visit, visits)
-    return counts
+        visit_counts[block % module_count] += min(end_visit, visit_count) - min(
+            first_visit, visit_count
+        )
+    return visit_counts

@@ -61,7 +61,7 @@ def trace(folder: Path) -> Path:
 
 
 def test_counts_follow_the_protocol(tmp_path: Path) -> None:
-    counts = recorded_counts(trace(tmp_path), bytes_changed=64)
+    counts = recorded_counts(trace(tmp_path), changed_bytes=64)
     assert counts.processors == 2
     assert counts.total("acquisitions") == 1
     # The second thread has never had the page: it fetches it whole.
@@ -126,4 +126,4 @@ def test_a_trace_of_too_many_lines_is_refused_and_not_cut(
 ) -> None:
     monkeypatch.setattr("slipstick_workloads.record._MOST_LINES", 3)
     with pytest.raises(SpecError, match="a record has at most 3 lines; cut it"):
-        recorded_counts(trace(tmp_path), bytes_changed=64)
+        recorded_counts(trace(tmp_path), changed_bytes=64)

@@ -112,18 +112,18 @@ def _first_of_each_kind(program_counts: _CountsByIdentity) -> Counts:
     counts = program_counts.counts.without(START)
     tallies = [tally for phase in counts.phases for tally in phase.tallies]
     values_by_field: dict[str, Any] = {}
-    for name in (tally_field.name for tally_field in fields(ProcessorTally)):
-        nonzero_counts = [value for tally in tallies if (value := getattr(tally, name))]
-        if nonzero_counts:
-            value_by_key = isinstance(nonzero_counts[0], dict) and {
-                key: count for value in nonzero_counts for key, count in value.items()
+    for field_name in (tally_field.name for tally_field in fields(ProcessorTally)):
+        nonzero_values = [value for tally in tallies if (value := getattr(tally, field_name))]
+        if nonzero_values:
+            merged_counts = isinstance(nonzero_values[0], dict) and {
+                key: count for value in nonzero_values for key, count in value.items()
             }
-            values_by_field[name] = (
-                type(nonzero_counts[0])(value_by_key) if value_by_key else nonzero_counts[0]
+            values_by_field[field_name] = (
+                type(nonzero_values[0])(merged_counts) if merged_counts else nonzero_values[0]
             )
-    for name in {"faults", "collected"} & values_by_field.keys():
+    for field_name in {"faults", "collected"} & values_by_field.keys():
         # Records of one field differ in size only, so that the most frequent one stands for all.
-        values_by_field[name] = Counter(dict(values_by_field[name].most_common(1)))
+        values_by_field[field_name] = Counter(dict(values_by_field[field_name].most_common(1)))
     counts_of_one = replace(
         counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**values_by_field),)),)
     )
@@ -131,8 +131,8 @@ def _first_of_each_kind(program_counts: _CountsByIdentity) -> Counts:
     makes_diffs_ahead = counts_of_one.total("diffs_made") > counts_of_one.total("served_diffs")
     fields_by_key = ("acquisitions", "sent", "received")
     operation_kinds = tuple(
-        (name, tuple(value) if name in fields_by_key else None)
-        for name, value in values_by_field.items()
+        (field_name, tuple(value) if field_name in fields_by_key else None)
+        for field_name, value in values_by_field.items()
     )
     return _SAMPLES.setdefault(
         (counts.program, min(counts.processors, 3), makes_diffs_ahead, operation_kinds),
@@ -194,17 +194,21 @@ def _cached_model(
     )
     model = superstep_model(*_Supersteps(machine, counts, inputs).supersteps(), name=name)
     classes = OperationClasses(counts)
-    sizes = {
+    size_by_value_name = {
         f"bytes[{kind.replace(' ', '-')}]": classes.mean_message_size(kind)
         for kind in classes.kinds
     }
-    exchanges = counts.faults_by_parts()
+    exchanges_by_part_count = counts.faults_by_parts()
     requested_parts = sum(
-        part_count * fault_count for part_count, (fault_count, _) in exchanges.items()
+        part_count * fault_count for part_count, (fault_count, _) in exchanges_by_part_count.items()
     )
-    parts_per_fault = {"parts": requested_parts / counts.total("faults")} if exchanges else {}
-    work = float(counts.total("work")) / counts.processors
-    return replace(model, counted={"work": work, **parts_per_fault, **sizes})
+    parts_per_fault = (
+        {"parts": requested_parts / counts.total("faults")} if exchanges_by_part_count else {}
+    )
+    work_per_processor = float(counts.total("work")) / counts.processors
+    return replace(
+        model, counted={"work": work_per_processor, **parts_per_fault, **size_by_value_name}
+    )
 
 
 class _Supersteps:
@@ -269,7 +273,7 @@ class _Supersteps:
         operation_total = sum(count for count, _ in counted_activities)
         busy_time = self.unit_time * (tally.work / round_count)
         piece_count = max(1, ceil(operation_total))
-        work = software(
+        work_step = software(
             self.machine,
             busy_time / piece_count,
             name=name,
@@ -277,25 +281,28 @@ class _Supersteps:
             technology="application",
         )
         # Signals interrupt work, so it does not hold the processor against requests.
-        work = with_labels(work, "", keeps_resources=False)
+        work_step = with_labels(work_step, "", keeps_resources=False)
         upkeep_steps = [
             repeat(count / round_count, operation)
             for count, operation in self._notice_operations(tally)
             if count
         ]
         if not counted_activities:
-            return Then((work, *upkeep_steps))
+            return Then((work_step, *upkeep_steps))
         if operation_total <= MOST_OPERATIONS_LAID_OUT and all(
             count == int(count) for count, _ in counted_activities
         ):
-            return Then((*_operations_between_work(work, counted_activities, name), *upkeep_steps))
+            return Then(
+                (*_operations_between_work(work_step, counted_activities, name), *upkeep_steps)
+            )
         random_operation = choose(
             *((count / operation_total, operation) for count, operation in counted_activities)
         )
         return Then(
             (
                 repeat(
-                    piece_count, work >> repeat(operation_total / piece_count, random_operation)
+                    piece_count,
+                    work_step >> repeat(operation_total / piece_count, random_operation),
                 ),
                 *upkeep_steps,
             )
@@ -305,10 +312,12 @@ class _Supersteps:
         """Yield the count and the activity of each operation that the processor needs itself."""
         operations = self.operations
         yield from (
-            (count, self.build_fault(key)) for key, count in count_by_key(tally.faults).items()
+            (count, self.build_fault(operation_key))
+            for operation_key, count in count_by_key(tally.faults).items()
         )
         yield from (
-            (count, operations.collect(key)) for key, count in count_by_key(tally.collected).items()
+            (count, operations.collect(operation_key))
+            for operation_key, count in count_by_key(tally.collected).items()
         )
         yield from (
             (count, self.build_lock(hops)) for hops, count in tally.acquisitions.items() if hops
@@ -328,18 +337,18 @@ class _Supersteps:
             max(0.0, tally.diffs_made - operations.classes.diffs_per_reply * tally.served_diffs),
             operations.make_diff,
         )
-        fraction = _notice_fraction_at_locks(tally)
+        lock_fraction = _notice_fraction_at_locks(tally)
         for count, operation in zip(
             (tally.notices, tally.invalidated), self.notice_steps["lock"], strict=True
         ):
-            yield fraction * count, operation
+            yield lock_fraction * count, operation
 
     def _operations_for_others(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Yield the count and the activity of each service of a request of other processors."""
         operations = self.operations
-        reply_count, size = tally.sent.get("diffs", (0, 0))
+        reply_count, reply_bytes = tally.sent.get("diffs", (0, 0))
         if reply_count:
-            yield reply_count, operations.serve(operation_key(1, size // reply_count))
+            yield reply_count, operations.serve(operation_key(1, reply_bytes // reply_count))
         yield tally.served_pages, operations.serve_page
         yield tally.forwarded, operations.forward
         yield tally.granted, operations.grant
@@ -387,8 +396,10 @@ def _notice_fraction_at_locks(tally: ProcessorTally) -> float:
     """Return the share of a processor's notices that came with locks, estimated by the bytes of
     messages that carry notices.
     """
-    locks, barriers = (tally.received.get(kind, (0, 0))[1] for kind in ("lock reply", "leave"))
-    return locks / (locks + barriers) if locks else 0.0
+    lock_bytes, barrier_bytes = (
+        tally.received.get(kind, (0, 0))[1] for kind in ("lock reply", "leave")
+    )
+    return lock_bytes / (lock_bytes + barrier_bytes) if lock_bytes else 0.0
 
 
 COMMON_INPUTS = (

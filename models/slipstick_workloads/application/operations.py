@@ -73,12 +73,12 @@ class OperationClasses:
         exchanges_by_key: dict[OperationKey, tuple[int, int]] = {}
         for tally in self._tallies():
             for name in ("faults", "collected"):
-                for (part_count, size), count in getattr(tally, name).items():
-                    key = operation_key(part_count, size)
+                for (part_count, reply_bytes), count in getattr(tally, name).items():
+                    key = operation_key(part_count, reply_bytes)
                     count_before, bytes_before = exchanges_by_key.get(key, (0, 0))
                     exchanges_by_key[key] = (
                         count_before + count * part_count,
-                        bytes_before + count * size,
+                        bytes_before + count * reply_bytes,
                     )
         return {
             key: OperationClass(key.parts, total_bytes / count)
@@ -90,11 +90,11 @@ class OperationClasses:
         """Classes of replies with diffs by key, each with its mean size over the whole program."""
         exchanges_by_key: dict[OperationKey, tuple[int, int]] = {}
         for tally in self._tallies():
-            count, size = tally.sent.get("diffs", (0, 0))
+            count, reply_bytes = tally.sent.get("diffs", (0, 0))
             if count:
-                key = operation_key(1, size // count)
+                key = operation_key(1, reply_bytes // count)
                 count_before, bytes_before = exchanges_by_key.get(key, (0, 0))
-                exchanges_by_key[key] = count_before + count, bytes_before + size
+                exchanges_by_key[key] = count_before + count, bytes_before + reply_bytes
         return {
             key: OperationClass(1, total_bytes / count)
             for key, (count, total_bytes) in sorted(exchanges_by_key.items())
@@ -107,9 +107,9 @@ class OperationClasses:
 
     def mean_message_size(self, kind: str) -> float:
         """Return the mean size of a kind of message; 0 if there are none [B]."""
-        messages = [tally.sent.get(kind, (0, 0)) for tally in self._tallies()]
-        message_count = sum(count for count, _ in messages)
-        return sum(size for _, size in messages) / message_count if message_count else 0.0
+        counts_and_sizes = [tally.sent.get(kind, (0, 0)) for tally in self._tallies()]
+        message_count = sum(count for count, _ in counts_and_sizes)
+        return sum(size for _, size in counts_and_sizes) / message_count if message_count else 0.0
 
     @cached_property
     def diffs_per_reply(self) -> float:
@@ -117,8 +117,8 @@ class OperationClasses:
         were made earlier.
         """
         diffs_made = self.counts.total("diffs_made")
-        replies = self.counts.total("served_diffs")
-        return min(1.0, diffs_made / replies) if replies else 0.0
+        reply_count = self.counts.total("served_diffs")
+        return min(1.0, diffs_made / reply_count) if reply_count else 0.0
 
     def _tallies(self) -> Iterator[ProcessorTally]:
         """Yield the tallies of all processors in all phases."""
@@ -181,9 +181,11 @@ class Operations:
     @cached_property
     def empty_fault(self) -> Activity:
         """Fetch a whole page for the first time."""
-        costs = {"call": self.dvsm.page_call, "remote_compute": self.dvsm.page_serve}
-        costs["remote_delay"] = self.dvsm.page_delay
-        activity = page_fault(self.machine, {"request": REQUEST, "reply": self.page_size, **costs})
+        cost_by_input = {"call": self.dvsm.page_call, "remote_compute": self.dvsm.page_serve}
+        cost_by_input["remote_delay"] = self.dvsm.page_delay
+        activity = page_fault(
+            self.machine, {"request": REQUEST, "reply": self.page_size, **cost_by_input}
+        )
         return with_labels(activity, "empty.")
 
     @cached_property
@@ -276,7 +278,10 @@ class Operations:
         invalidations.
         """
         no_time = Number(0.0) * self.dvsm.notice
-        sizes = {"arrive": self._message_size("arrive"), "release": self._message_size("leave")}
+        size_by_message = {
+            "arrive": self._message_size("arrive"),
+            "release": self._message_size("leave"),
+        }
         names_of_times = (
             "notices",
             "merge",
@@ -288,7 +293,11 @@ class Operations:
         processor_count = Number(float(processors), COUNT)
         activity = barrier_slave(
             self.machine,
-            {"processors": processor_count, **sizes, **dict.fromkeys(names_of_times, no_time)},
+            {
+                "processors": processor_count,
+                **size_by_message,
+                **dict.fromkeys(names_of_times, no_time),
+            },
         )
         return with_labels(activity, "barrier.", keeps_resources=False)
 
@@ -310,15 +319,15 @@ class Operations:
         """Return the inputs of a diff request."""
         dvsm = self.dvsm
         part_count = Number(float(operation_class.parts))
-        reply = Number(operation_class.size, BYTES)
+        reply_size = Number(operation_class.size, BYTES)
         return {
             "parts": part_count,
             "request": REQUEST,
-            "reply": reply,
+            "reply": reply_size,
             "send_call": dvsm.send_call,
-            "receive_call": dvsm.receive_call + dvsm.receive_byte * reply,
+            "receive_call": dvsm.receive_call + dvsm.receive_byte * reply_size,
             "remote_call": dvsm.serve_call,
-            "compute": part_count * (dvsm.part + dvsm.apply * reply),
+            "compute": part_count * (dvsm.part + dvsm.apply * reply_size),
             "remote_compute": self._handler_time,
             "remote_delay": dvsm.serve_delay + (part_count - 1) * dvsm.serve_delay_more,
         }
@@ -334,21 +343,25 @@ class Operations:
         """Return a prefetch of diffs: all sends and receives at the source, one after the other,
         and the computation of the fault handler.
         """
-        costs = self._diff_request_inputs(operation_class)
+        request_inputs = self._diff_request_inputs(operation_class)
         endpoint = Endpoint(self.machine, "fault")
-        part_count, request, reply = (
-            _input_expression(costs, name) for name in ("parts", "request", "reply")
+        part_count, request_size, reply_size = (
+            _input_expression(request_inputs, name) for name in ("parts", "request", "reply")
         )
         activity = then(
             repeat(
                 part_count,
-                endpoint.handle_message("send", request, _input_expression(costs, "send_call")),
+                endpoint.handle_message(
+                    "send", request_size, _input_expression(request_inputs, "send_call")
+                ),
             ),
             repeat(
                 part_count,
-                endpoint.handle_message("receive", reply, _input_expression(costs, "receive_call")),
+                endpoint.handle_message(
+                    "receive", reply_size, _input_expression(request_inputs, "receive_call")
+                ),
             ),
-            endpoint.spend("compute", _input_expression(costs, "compute"), "software"),
+            endpoint.spend("compute", _input_expression(request_inputs, "compute"), "software"),
         )
         return with_labels(activity, f"prefetched-fault-{_class_name(key)}.")
 
@@ -381,7 +394,12 @@ class Operations:
         )
 
     def _service_of_request(
-        self, prefix: str, request: Expr, reply: Expr, compute: Expr, call: Expr | None = None
+        self,
+        prefix: str,
+        request_size: Expr,
+        reply_size: Expr,
+        compute_time: Expr,
+        call_time: Expr | None = None,
     ) -> Activity:
         """Serve a request, as delays of the server; the requester's model has the same service
         at the server's processor.
@@ -389,9 +407,9 @@ class Operations:
         endpoint = Endpoint(self.machine, "sigio")
         activity = then(
             endpoint.handle_signal(),
-            endpoint.handle_message("receive", request, call),
-            endpoint.spend("compute", compute, "software"),
-            endpoint.handle_message("send", reply),
+            endpoint.handle_message("receive", request_size, call_time),
+            endpoint.spend("compute", compute_time, "software"),
+            endpoint.handle_message("send", reply_size),
         )
         return with_labels(activity, prefix, keeps_resources=False)
 

@@ -72,23 +72,25 @@ def _counted_program(
     parameters : of that function
     """
     parameters = (*parameters, COLLECT_INPUT, SECTIONS_INPUT)
-    parameters_by_name = {
+    parameter_by_name = {
         parameter.name: parameter for parameter in (*parameters, PROCESSORS_INPUT, PAGE_INPUT)
     }
 
     def count_accesses(**input_values: float) -> Counts:
         for parameter_name, value in input_values.items():
-            if parameter_name not in parameters_by_name:
+            if parameter_name not in parameter_by_name:
                 raise UnknownNameError(
-                    f"parameter of {name}", parameter_name, list(parameters_by_name)
+                    f"parameter of {name}", parameter_name, list(parameter_by_name)
                 )
-            checked_input(parameters_by_name[parameter_name], value)
-        sizes = {
+            checked_input(parameter_by_name[parameter_name], value)
+        size_by_parameter = {
             parameter.name: parameter.default
             for parameter in parameters
             if isinstance(parameter.default, int | float)
         }
-        total_seconds = estimate_seconds({PROCESSORS_INPUT.name: 8.0, **sizes, **input_values})
+        total_seconds = estimate_seconds(
+            {PROCESSORS_INPUT.name: 8.0, **size_by_parameter, **input_values}
+        )
         check_cost(
             "counting",
             total_seconds,
@@ -99,13 +101,18 @@ def _counted_program(
 
     def build(machine: Machine, inputs: InputValues) -> Model:
         check_sequential(inputs.get("sequential"), f"dvsm/{name}")  # before a run that takes long
-        sizes = {parameter.name: number(inputs, parameter.name) for parameter in parameters}
-        machine_sizes = {
+        size_by_parameter = {
+            parameter.name: number(inputs, parameter.name) for parameter in parameters
+        }
+        machine_size_by_parameter = {
             "processors": number(inputs, "processors"),
             "page": number({"page": machine.page}, "page"),
         }
         return application_model(
-            machine, count_accesses(**sizes, **machine_sizes), inputs, f"dvsm/{name}"
+            machine,
+            count_accesses(**size_by_parameter, **machine_size_by_parameter),
+            inputs,
+            f"dvsm/{name}",
         )
 
     inputs = (*parameters, PROCESSORS_INPUT, *COMMON_INPUTS)
@@ -125,13 +132,17 @@ def _count_operations(generator: str, input_values: tuple[tuple[str, float], ...
     from slipstick_workloads.release_consistency.run import run
 
     module_name, function_name = generator.split(":")
-    generate = getattr(import_module(f"slipstick_workloads.sharing.{module_name}"), function_name)
-    sizes = {key: int(value) if value == int(value) else value for key, value in input_values}
-    protocol = Protocol(
-        grant="before" if sizes.pop(SECTIONS_INPUT.name, 0) else "known",
-        collect_above=int(sizes.pop(COLLECT_INPUT.name, _COLLECTION_LIMIT)),
+    generator_function = getattr(
+        import_module(f"slipstick_workloads.sharing.{module_name}"), function_name
     )
-    return compact(run(generate(**sizes), protocol))
+    size_by_parameter = {
+        key: int(value) if value == int(value) else value for key, value in input_values
+    }
+    protocol = Protocol(
+        grant="before" if size_by_parameter.pop(SECTIONS_INPUT.name, 0) else "known",
+        collect_above=int(size_by_parameter.pop(COLLECT_INPUT.name, _COLLECTION_LIMIT)),
+    )
+    return compact(run(generator_function(**size_by_parameter), protocol))
 
 
 def _whole_number_input(

@@ -25,7 +25,7 @@ from functools import lru_cache
 from slipstick_workloads.billiards.simulation import BilliardSimulation, uniform_start
 
 
-def first_dependent(causes: Sequence[int]) -> list[int]:
+def first_dependents_by_collision(causes: Sequence[int]) -> list[int]:
     """Return for each collision the number of the first collision that cannot be in a parallel step
     which begins with it, because it depends on a collision of that step.
 
@@ -36,16 +36,16 @@ def first_dependent(causes: Sequence[int]) -> list[int]:
     causes : for each collision, in order, the number of the collision after which it was queued; -1
         at the start
 
-    >>> first_dependent([-1, -1, 0, 1])
+    >>> first_dependents_by_collision([-1, -1, 0, 1])
     [2, 3, 4, 4]
     """
-    earliest = [len(causes)] * len(causes)
+    first_dependents = [len(causes)] * len(causes)
     for index, cause in reversed(list(enumerate(causes))):
         if cause >= 0:
-            earliest[cause] = index
+            first_dependents[cause] = index
     for index in range(len(causes) - 2, -1, -1):
-        earliest[index] = min(earliest[index], earliest[index + 1])
-    return earliest
+        first_dependents[index] = min(first_dependents[index], first_dependents[index + 1])
+    return first_dependents
 
 
 def collisions_per_step(first_dependents: Sequence[int], processors: int) -> list[int]:
@@ -53,7 +53,7 @@ def collisions_per_step(first_dependents: Sequence[int], processors: int) -> lis
 
     Parameters
     ----------
-    first_dependents : as `first_dependent` returns them
+    first_dependents : as `first_dependents_by_collision` returns them
     processors : N, which take one collision each [1]
 
     >>> collisions_per_step([2, 3, 4, 4], processors=8)
@@ -84,7 +84,7 @@ class CollisionCounts:
     entries_passed_at_start : bins and collisions passed to queue all of them [1]
     additions, entries_passed, removals : by one collision, its own removal included; passed as in
         `CollisionQueue` [1]
-    first_dependents_of_runs : of each run, see `first_dependent`
+    first_dependents_of_runs : of each run, see `first_dependents_by_collision`
     """
 
     queued_at_start: float
@@ -97,44 +97,47 @@ class CollisionCounts:
     def parallelism(self, processors: int) -> float:
         """Return the mean number of collisions that a step of N processors executes [1]."""
         step_counts = [
-            len(collisions_per_step(run, processors)) for run in self.first_dependents_of_runs
+            len(collisions_per_step(first_dependents, processors))
+            for first_dependents in self.first_dependents_of_runs
         ]
         return sum(map(len, self.first_dependents_of_runs)) / sum(step_counts)
 
 
 @lru_cache(maxsize=256)
 def observe(
-    balls: int, collisions: int, seed: int, width: float = 0.1, *, is_direct: bool = False
+    balls: int, collision_count: int, seed: int, bin_width: float = 0.1, *, is_direct: bool = False
 ) -> CollisionCounts:
     """Return the mean counts of several runs of the sequential program; cached by the arguments.
 
     Parameters
     ----------
     balls : how many [1]
-    collisions : to execute at least, all runs together; the more, the closer the means [1]
+    collision_count : to execute at least, all runs together; the more, the closer the means [1]
     seed : of the places and speeds
-    width : of a time bin of the queue [balls' mean distance / greatest speed]
+    bin_width : of a time bin of the queue [balls' mean distance / greatest speed]
     is_direct : a bin is found from its time, so that a search passes collisions of one bin only
 
     >>> observe(balls=100, collisions=1000, seed=1).parallelism(1)
     1.0
     """
-    collisions_of_run = min(COLLISIONS_PER_BALL * balls, collisions)
+    collisions_of_run = min(COLLISIONS_PER_BALL * balls, collision_count)
     runs = [
         _counts_of_run(
-            BilliardSimulation(uniform_start(balls, seed, run_number), width, is_direct=is_direct),
+            BilliardSimulation(
+                uniform_start(balls, seed, run_number), bin_width, is_direct=is_direct
+            ),
             collisions_of_run,
         )
-        for run_number in range(-(-collisions // collisions_of_run))
+        for run_number in range(-(-collision_count // collisions_of_run))
     ]
-    per_run = 1 / len(runs)
-    per_collision = 1 / (len(runs) * collisions_of_run)
+    run_weight = 1 / len(runs)
+    collision_weight = 1 / (len(runs) * collisions_of_run)
     return CollisionCounts(
-        queued_at_start=sum(run.queued_at_start for run in runs) * per_run,
-        entries_passed_at_start=sum(run.entries_passed_at_start for run in runs) * per_run,
-        additions=sum(run.additions for run in runs) * per_collision,
-        entries_passed=sum(run.entries_passed for run in runs) * per_collision,
-        removals=sum(run.removals for run in runs) * per_collision,
+        queued_at_start=sum(run.queued_at_start for run in runs) * run_weight,
+        entries_passed_at_start=sum(run.entries_passed_at_start for run in runs) * run_weight,
+        additions=sum(run.additions for run in runs) * collision_weight,
+        entries_passed=sum(run.entries_passed for run in runs) * collision_weight,
+        removals=sum(run.removals for run in runs) * collision_weight,
         first_dependents_of_runs=tuple(
             first_dependents for run in runs for first_dependents in run.first_dependents_of_runs
         ),
@@ -147,7 +150,7 @@ def _counts_of_run(simulation: BilliardSimulation, collisions: int) -> Collision
     queued_at_start = queue.additions
     entries_passed_at_start = queue.entries_passed
     causes = [simulation.step().cause for _ in range(collisions)]
-    first_dependents_of_runs = (tuple(first_dependent(causes)),)
+    first_dependents_of_runs = (tuple(first_dependents_by_collision(causes)),)
     return CollisionCounts(
         queued_at_start,
         entries_passed_at_start,

@@ -72,7 +72,7 @@ from slipstick_workloads.shared_memory import (
     NO_LOCK_OR_BARRIER,
     MemoryPort,
     arrival_and_barrier,
-    lock_kind,
+    lock_with_mean_times,
 )
 
 SHARING_PAIRS = 2.1
@@ -134,8 +134,8 @@ def _counts_with_best_width(
     """Return the counts with bins of the width that makes the search for the place of a collision
     shortest.
     """
-    runs = (observe(balls, collisions, seed, bin_width) for bin_width in WIDTHS)
-    return min(runs, key=lambda run: run.entries_passed)
+    counts_by_width = (observe(balls, collisions, seed, bin_width) for bin_width in WIDTHS)
+    return min(counts_by_width, key=lambda counts: counts.entries_passed)
 
 
 def _counts_with_direct_bins(
@@ -161,7 +161,7 @@ def _model_of_counts(
         resources = {**steps.port.resources(), **resources}
     phases = (
         (1, processors, steps.setup() >> barrier),
-        (steps.run.rounds, processors, steps.step() >> barrier),
+        (steps.sizes.rounds, processors, steps.step() >> barrier),
     )
     return phased_model(*phases, name=NAME, resources=resources, useful=USEFUL)
 
@@ -178,7 +178,7 @@ class _Steps:
         sizes_of_run = (
             _expected_sizes if word(inputs, "parallelism") == "expected" else _simulated_sizes
         )
-        self.run = sizes_of_run(inputs, self.processors, count_collisions)
+        self.sizes = sizes_of_run(inputs, self.processors, count_collisions)
         self.port = MemoryPort(machine, Number(float(self.processors - 1)))
         self.cache = machine.cache if number(inputs, "touches") else None
         if number(inputs, "touches") and machine.cache is None:
@@ -186,24 +186,25 @@ class _Steps:
 
     def setup(self) -> Activity:
         """Return the setup: compute a share of the times-to-collision and queue them."""
-        meetings, additions = (
-            (count / self.processors) for count in (self.run.balls + 1, self.run.queued_at_start)
+        meeting_count, addition_count = (
+            (count / self.processors)
+            for count in (self.sizes.balls + 1, self.sizes.queued_at_start)
         )
-        entries_passed = self.run.entries_passed_at_start / self.processors
-        adding_units = additions * self._input_value("adding") + entries_passed * self._input_value(
-            "searching"
-        )
-        units_by_part = {"add": adding_units, "rest": meetings * self._input_value("meeting")}
+        entries_passed = self.sizes.entries_passed_at_start / self.processors
+        adding_units = addition_count * self._input_value(
+            "adding"
+        ) + entries_passed * self._input_value("searching")
+        units_by_part = {"add": adding_units, "rest": meeting_count * self._input_value("meeting")}
         execution = self._with_overheads(
             "setup",
             units_by_part,
-            queue_operations=additions,
-            executions=additions,
+            queue_operations=addition_count,
+            executions=addition_count,
             items_passed=entries_passed,
         )
         if self.cache is None:
             return execution
-        cache_lines = self.run.balls / self.processors * (BALL_MEMORY / self.cache.line)
+        cache_lines = self.sizes.balls / self.processors * (BALL_MEMORY / self.cache.line)
         return execution >> self._fetch_pages(
             "setup.cold", self._input_value("touches") * cache_lines, "local"
         )
@@ -214,23 +215,25 @@ class _Steps:
         """
         units_by_part = {
             "add": (
-                self.run.additions * self._input_value("adding")
-                + self.run.entries_passed * self._input_value("searching")
+                self.sizes.additions * self._input_value("adding")
+                + self.sizes.entries_passed * self._input_value("searching")
             ),
-            "remove": self.run.removals * self._input_value("removing"),
+            "remove": self.sizes.removals * self._input_value("removing"),
             "rest": self._input_value("collide") + 3 * self._input_value("meeting"),
         }
-        queue_operations = self.run.additions + self.run.removals
+        queue_operations = self.sizes.additions + self.sizes.removals
         execution = self._with_overheads(
             "collision",
             units_by_part,
             queue_operations=queue_operations,
             executions=1.0,
-            items_passed=self.run.entries_passed,
+            items_passed=self.sizes.entries_passed,
         )
         if self.processors == 1:
             return execution
-        execution_probability = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
+        execution_probability = minimum(
+            1.0, self.sizes.steps / (self.sizes.rounds * self.processors)
+        )
         idle_step = delay(
             time_of_pass(execution, closed_model(execution), books_labels=False),
             name="idle",
@@ -265,16 +268,16 @@ class _Steps:
         time_by_part = {
             part_name: units * self.machine.step for part_name, units in units_by_part.items()
         }
-        computing = then()
+        computing_steps = then()
         if self.cache is not None:
-            accesses = self._input_value("touches") * (
+            access_count = self._input_value("touches") * (
                 executions * self._input_value("misses") + items_passed
             )
-            access_times = self._access_times(accesses)
+            access_times = self._access_times(access_count)
             time_by_part["add"] = maximum(
                 time_by_part["add"] - total(access_times.values(), TIME), zero(TIME)
             )
-            computing = then(
+            computing_steps = then(
                 *(
                     delay(
                         access_time,
@@ -286,62 +289,66 @@ class _Steps:
                 ),
                 self._fetch_pages(
                     f"{name}.replaced",
-                    accesses * self._share_outside_cache(self.cache.size),
+                    access_count * self._share_outside_cache(self.cache.size),
                     "local",
                 ),
             )
-        computing = then(
-            computing,
+        computing_steps = then(
+            computing_steps,
             *(
                 delay(part_time, name=f"{name}.{part_name}")
                 for part_name, part_time in time_by_part.items()
             ),
         )
         if self.processors == 1:
-            return computing
-        others_share = (self.processors - 1) / self.processors
-        misses = others_share * (
+            return computing_steps
+        other_share = (self.processors - 1) / self.processors
+        miss_count = other_share * (
             executions * self._input_value("misses")
             + items_passed * self._input_value("search_misses")
         )
         return (
-            self._fetch_pages(f"{name}.fetch", misses, "memory")
+            self._fetch_pages(f"{name}.fetch", miss_count, "memory")
             >> self._lock_step(name, queue_operations)
-            >> computing
+            >> computing_steps
         )
 
-    def _access_times(self, accesses: Expr) -> dict[str, Expr]:
+    def _access_times(self, access_count: Expr) -> dict[str, Expr]:
         """Return the time of accesses to the own cache [s] by component: the time if all hit the
         innermost level, and the additional time of accesses beyond it.
         """
         assert self.cache is not None
         if not self.cache.inner:
-            return {"access": accesses * self.cache.hit}
-        hits = [*(level.hit for level in self.cache.inner), self.cache.hit]
+            return {"access": access_count * self.cache.hit}
+        hit_times = [*(level.hit for level in self.cache.inner), self.cache.hit]
         extra_time: Expr = zero(TIME)
-        for level, (hit, outer_hit) in zip(self.cache.inner, pairwise(hits), strict=True):
+        for level, (hit, outer_hit) in zip(self.cache.inner, pairwise(hit_times), strict=True):
             extra_time += self._share_outside_cache(level.size) * (outer_hit - hit)
-        return {"access": accesses * hits[0], "local": accesses * extra_time}
+        return {"access": access_count * hit_times[0], "local": access_count * extra_time}
 
-    def _share_outside_cache(self, size: Expr) -> Expr:
+    def _share_outside_cache(self, cache_size: Expr) -> Expr:
         """Return the share of a processor's balls that a cache of the given size does not hold."""
-        own_bytes = self.run.balls / self.processors * BALL_MEMORY
-        return maximum(1 - size / own_bytes, 0)
+        own_bytes = self.sizes.balls / self.processors * BALL_MEMORY
+        return maximum(1 - cache_size / own_bytes, 0)
 
-    def _fetch_pages(self, name: str, accesses: Expr, component: str) -> Activity:
+    def _fetch_pages(self, name: str, access_count: Expr, component: str) -> Activity:
         """Return accesses that fetch data from memory, booked to a component."""
-        modules = int(number({"modules": self.machine.memory.modules}, "modules"))
-        return repeat(accesses, self.port.access(name, (1 / modules,) * modules, component))
+        module_count = int(number({"modules": self.machine.memory.modules}, "modules"))
+        return repeat(
+            access_count, self.port.access(name, (1 / module_count,) * module_count, component)
+        )
 
     def _lock_step(self, name: str, lock_calls: Like) -> Activity:
         """Return the acquisitions and releases of locks of bins."""
         lock_name = word(self.inputs, "lock")
         if lock_name == NO_LOCK_OR_BARRIER:
             return then()
-        latency = lock_kind(self.machine, lock_name, Number(float(self.processors) - 1)).latency
+        latency = lock_with_mean_times(
+            self.machine, lock_name, Number(float(self.processors) - 1)
+        ).latency
         if lock_count := number(self.inputs, "locks"):
             requesting_processors = (
-                self.run.steps / self.run.rounds
+                self.sizes.steps / self.sizes.rounds
                 if name == "collision"
                 else Number(float(self.processors))
             )
@@ -385,11 +392,11 @@ def _simulated_sizes(
         int(number(inputs, name)) for name in ("balls", "steps", "collisions", "seed")
     )
     counts = count_collisions(balls, collisions, seed, number(inputs, "width"))
-    rounds = max(1, round(steps / counts.parallelism(processors)))
+    round_count = max(1, round(steps / counts.parallelism(processors)))
     return _RunSizes(
         balls=Number(float(balls)),
         steps=Number(float(steps)),
-        rounds=Number(float(rounds)),
+        rounds=Number(float(round_count)),
         queued_at_start=Number(counts.queued_at_start),
         entries_passed_at_start=Number(counts.entries_passed_at_start),
         additions=counts.additions,
@@ -407,7 +414,10 @@ def _expected_sizes(
     balls = value_of(inputs, "balls")
     steps = value_of(inputs, "steps")
     parallelism = total(
-        (exp(-SHARING_PAIRS * (position + 0.5) ** 2 / balls) for position in range(processors)),
+        (
+            exp(-SHARING_PAIRS * (place_in_step + 0.5) ** 2 / balls)
+            for place_in_step in range(processors)
+        ),
         COUNT,
     )
     seed = int(number(inputs, "seed"))
@@ -429,21 +439,25 @@ def _expected_sizes(
     )
 
 
-def _interpolated_power(balls: Expr, values: Sequence[float]) -> Expr:
+def _interpolated_power(balls: Expr, values_at_sizes: Sequence[float]) -> Expr:
     """Return a value at a number of balls, interpolated from values at `SIZES`: by the power law
     through the two sizes around that number or, beyond all sizes, through the nearest two.
     """
-    value: Expr = Number(values[0])
-    for (low, high), (value_before, value_after) in zip(
-        pairwise(SIZES), pairwise(values), strict=True
+    interpolated_value: Expr = Number(values_at_sizes[0])
+    for (smaller_size, larger_size), (value_before, value_after) in zip(
+        pairwise(SIZES), pairwise(values_at_sizes), strict=True
     ):
-        balls_up_to_high = balls if high == SIZES[-1] else minimum(balls, high)
-        balls_in_range = balls_up_to_high if low == SIZES[0] else maximum(balls_up_to_high, low)
-        value *= real_power(
-            balls_in_range / low,
-            Number(math.log(value_after / value_before) / math.log(high / low)),
+        balls_up_to_high = balls if larger_size == SIZES[-1] else minimum(balls, larger_size)
+        balls_in_range = (
+            balls_up_to_high
+            if smaller_size == SIZES[0]
+            else maximum(balls_up_to_high, smaller_size)
         )
-    return value
+        interpolated_value *= real_power(
+            balls_in_range / smaller_size,
+            Number(math.log(value_after / value_before) / math.log(larger_size / smaller_size)),
+        )
+    return interpolated_value
 
 
 PARALLEL = Program(

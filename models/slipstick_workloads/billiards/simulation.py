@@ -44,11 +44,12 @@ class InitialState:
                 f"each ball needs a position and a velocity; got {len(self.positions)} positions,"
                 f" {len(self.velocities)} velocities"
             )
-        walls = (-self.diameter / 2, *self.positions, self.length + self.diameter / 2)
-        for left, right in pairwise(walls):
-            if not right - left >= self.diameter * (1 - 1e-12):
+        walls_and_balls = (-self.diameter / 2, *self.positions, self.length + self.diameter / 2)
+        for left_position, right_position in pairwise(walls_and_balls):
+            if not right_position - left_position >= self.diameter * (1 - 1e-12):
                 raise ModelError(
-                    f"balls of diameter {self.diameter:g} overlap between {left:g} and {right:g}"
+                    f"balls of diameter {self.diameter:g} overlap between {left_position:g} and"
+                    f" {right_position:g}"
                 )
 
 
@@ -108,8 +109,8 @@ class BilliardTable:
         elif right_ball == len(self._positions) - 1:
             self._velocities[left_ball] *= -1
         else:
-            new_velocities = self._velocities[right_ball], self._velocities[left_ball]
-            self._velocities[left_ball], self._velocities[right_ball] = new_velocities
+            exchanged_velocities = self._velocities[right_ball], self._velocities[left_ball]
+            self._velocities[left_ball], self._velocities[right_ball] = exchanged_velocities
 
     def _position(self, ball: int, time: float) -> float:
         return self._positions[ball] + self._velocities[ball] * (time - self._state_times[ball])
@@ -130,9 +131,9 @@ def uniform_start(balls: int, seed: int, start_index: int = 0) -> InitialState:
     3.0
     """
 
-    random = np.random.default_rng([seed, balls, start_index])
-    positions = np.sort(random.uniform(0, balls, balls))
-    velocities = random.uniform(-1, 1, balls)
+    generator = np.random.default_rng([seed, balls, start_index])
+    positions = np.sort(generator.uniform(0, balls, balls))
+    velocities = generator.uniform(-1, 1, balls)
     return InitialState(tuple(positions.tolist()), tuple(velocities.tolist()), float(balls))
 
 
@@ -181,15 +182,15 @@ class CollisionQueue:
         if collision.time == math.inf:
             return
         bin_number = int(collision.time / self.width)
-        bins_passed = bisect_left(self._bin_numbers, bin_number)
+        passed_bin_count = bisect_left(self._bin_numbers, bin_number)
         if bin_number not in self._bins:
             self._bins[bin_number] = []
-            self._bin_numbers.insert(bins_passed, bin_number)
+            self._bin_numbers.insert(passed_bin_count, bin_number)
         collisions_in_bin = self._bins[bin_number]
-        index = bisect_left(collisions_in_bin, collision)
-        collisions_in_bin.insert(index, collision)
+        place_in_bin = bisect_left(collisions_in_bin, collision)
+        collisions_in_bin.insert(place_in_bin, collision)
         self._collision_by_pair[collision.pair] = collision
-        self.entries_passed += index if self.is_direct else bins_passed + index
+        self.entries_passed += place_in_bin if self.is_direct else passed_bin_count + place_in_bin
         self.additions += 1
 
     def remove(self, pair: int) -> None:

@@ -145,13 +145,13 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
         _steps_by_stage(machine, inputs, size, f".{index}" if len(sizes_of_parts) > 1 else "")
         for index, size in enumerate(sizes_of_parts)
     ]
-    sends, wires, remotes, receives = zip(*part_activities, strict=True)
+    send_steps, wire_steps, remote_steps, receive_steps = zip(*part_activities, strict=True)
     endpoint = Endpoint(machine, "fault")
     stages = [
-        serial(*sends, name="sends"),
-        serial(*wires, name="wire"),
-        parallel(*remotes, name="remote"),
-        serial(*receives, name="receives"),
+        serial(*send_steps, name="sends"),
+        serial(*wire_steps, name="wire"),
+        parallel(*remote_steps, name="remote"),
+        serial(*receive_steps, name="receives"),
     ]
     return pipeline(stages, reply_count, name="diffs") >> endpoint.spend(
         "compute", value_of(inputs, "compute"), "software"
@@ -175,9 +175,9 @@ def _steps_by_stage(
         remote_endpoint.serve_request(inputs, "remote", value_of(inputs, "remote_call")),
         remote_endpoint.handle_message(f"remote.send{suffix}", reply_size),
     )
-    send = endpoint.handle_message("send", request_size, value_of(inputs, "send_call"))
+    send_step = endpoint.handle_message("send", request_size, value_of(inputs, "send_call"))
     return (
-        send,
+        send_step,
         wire_steps,
         remote_steps,
         endpoint.handle_message(f"receive{suffix}", reply_size, value_of(inputs, "receive_call")),
@@ -197,14 +197,14 @@ def lock(machine: Machine, inputs: InputValues) -> Activity:
     parties = value_of(inputs, "parties")
     endpoint = Endpoint(machine, component)
     remote_endpoint = Endpoint(machine, component, "other")
-    hop = then(
+    steps_of_hop = then(
         endpoint.handle_message("request.send", request_size),
         wire(machine, request_size, name="request.wire", component=component),
         cross_hardware(machine, 1, name="request.hardware", component=component),
         remote_endpoint.serve_request(inputs, "request"),
     )
     return then(
-        repeat(parties - 1, hop),
+        repeat(parties - 1, steps_of_hop),
         remote_endpoint.handle_message("reply.send", reply_size),
         wire(machine, reply_size, name="reply.wire", component=component),
         cross_hardware(machine, 1, name="reply.hardware", component=component),

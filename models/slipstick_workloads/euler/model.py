@@ -35,7 +35,11 @@ from slipstick.model.system import Model, TaskPool, phased_model
 from slipstick.model.tasks import Trees
 from slipstick.program.program import Input, InputValues, Program, number, value_of, word
 from slipstick_laws.finite_population import MACHINE_REPAIRMAN_RESPONSE
-from slipstick_workloads.euler.solver import cells_by_step, subtree_counts, update_work
+from slipstick_workloads.euler.solver import (
+    cells_by_step,
+    subtree_count_by_node,
+    work_by_updated_node,
+)
 
 NAME = "euler/adaptive"
 TOLERANCE = 3.753e-3
@@ -57,10 +61,10 @@ def adaptive(machine: SharedMemory, inputs: InputValues) -> Model:
     ]
     return _model_of_passes(
         inputs,
-        tuple(subtree_counts(cells_of_steps[index]) for index in chosen_indices),
+        tuple(subtree_count_by_node(cells_of_steps[step_index]) for step_index in chosen_indices),
         tuple(
-            update_work(cells_of_steps[max(index - 1, 0)], cells_of_steps[index])
-            for index in chosen_indices
+            work_by_updated_node(cells_of_steps[max(step_index - 1, 0)], cells_of_steps[step_index])
+            for step_index in chosen_indices
         ),
     )
 
@@ -115,14 +119,16 @@ def _model_of_passes(
     slowdown = bus_slowdown(number(inputs, "bus"), processors)
     leaf_time, interior_time = (slowdown * value_of(inputs, name) for name in ("leaf", "interior"))
     update_share = value_of(inputs, "update")
-    pools = {
+    pool_by_name = {
         "pass-1": task_pool(small_trees, leaf_time, interior_time),
         "pass-2a": task_pool(update_trees, update_share * leaf_time, update_share * interior_time),
         "pass-2b": task_pool(whole_trees, value_of(inputs, "serial"), value_of(inputs, "serial")),
     }
-    passes = {"all": [*pools], "1": ["pass-1"], "2": ["pass-2a", "pass-2b"]}[word(inputs, "passes")]
-    cycle = then(*map(ask, passes))
-    resources = {name: pools[name] for name in passes}
+    pool_names = {"all": [*pool_by_name], "1": ["pass-1"], "2": ["pass-2a", "pass-2b"]}[
+        word(inputs, "passes")
+    ]
+    cycle = then(*map(ask, pool_names))
+    resources = {name: pool_by_name[name] for name in pool_names}
     useful_components = ("busy", "monitor")
     return phased_model(
         (step_count, processors, cycle), name=NAME, resources=resources, useful=useful_components

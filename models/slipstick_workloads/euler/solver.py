@@ -45,73 +45,89 @@ class Cells:
 
     Parameters
     ----------
-    level : halvings of each [1]
-    place : its number among the intervals of its level [1]
-    state : density, momentum and energy [1]
+    levels : halvings of each [1]
+    places : its number among the intervals of its level [1]
+    states : density, momentum and energy [1]
     """
 
-    level: Ints
-    place: Ints
-    state: Array
+    levels: Ints
+    places: Ints
+    states: Array
 
     @property
-    def width(self) -> Array:
+    def widths(self) -> Array:
         """The width of each cell."""
-        return np.ldexp(1.0, -self.level)
+        return np.ldexp(1.0, -self.levels)
 
 
 def initial_cells(deepest: int) -> Cells:
     """Return the cells at the start: halved `deepest` times beside the membrane, and
     `LEAST_HALVINGS` times elsewhere.
     """
-    level = np.full(2**LEAST_HALVINGS, LEAST_HALVINGS)
-    place = np.arange(2**LEAST_HALVINGS)
+    levels = np.full(2**LEAST_HALVINGS, LEAST_HALVINGS)
+    places = np.arange(2**LEAST_HALVINGS)
     for _ in range(deepest - LEAST_HALVINGS):
-        is_near_membrane = (level == level.max()) & (
-            np.abs((place + 0.5) * 0.5**level - 0.5) < 0.5**level
+        is_near_membrane = (levels == levels.max()) & (
+            np.abs((places + 0.5) * 0.5**levels - 0.5) < 0.5**levels
         )
-        level, place, _ = _halve_cells(level, place, np.zeros((3, len(level))), is_near_membrane)
-    is_left = (place + 0.5) * 0.5**level < 0.5
-    rho, speed, pressure = (
+        levels, places, _ = _cells_with_halves(
+            levels, places, np.zeros((3, len(levels))), is_near_membrane
+        )
+    is_left = (places + 0.5) * 0.5**levels < 0.5
+    density, speed, pressure = (
         np.where(is_left, left_value, right_value)
         for left_value, right_value in zip(LEFT_STATE, RIGHT_STATE, strict=True)
     )
     return Cells(
-        level, place, np.array([rho, rho * speed, pressure / (GAMMA - 1) + rho * speed**2 / 2])
+        levels,
+        places,
+        np.array([density, density * speed, pressure / (GAMMA - 1) + density * speed**2 / 2]),
     )
 
 
-def primitive(state: Array) -> tuple[Array, Array, Array]:
+def density_speed_and_pressure(states: Array) -> tuple[Array, Array, Array]:
     """Return density, speed and pressure of cells, from their density, momentum and energy."""
-    rho, momentum, energy = state
-    return rho, momentum / rho, (GAMMA - 1) * (energy - momentum**2 / rho / 2)
+    density, momentum, energy = states
+    return density, momentum / density, (GAMMA - 1) * (energy - momentum**2 / density / 2)
 
 
-def advance(cells: Cells, longest_step: float) -> tuple[Cells, float]:
-    """Return the cells after a time step of at most `longest_step`, and the length of the step."""
-    padded = cells.state[:, [0, *range(cells.state.shape[1]), -1]]
-    rho, speed, pressure = primitive(padded)
-    acoustic_speed = np.sqrt(GAMMA * pressure / rho)
-    step = min(
-        COURANT_NUMBER * float(np.min(cells.width / (np.abs(speed) + acoustic_speed)[1:-1])),
-        longest_step,
+def advance(cells: Cells, longest_time_step: float) -> tuple[Cells, float]:
+    """Return the cells after a time step of at most `longest_time_step`, and the length of the
+    step.
+    """
+    padded_states = cells.states[:, [0, *range(cells.states.shape[1]), -1]]
+    density, speed, pressure = density_speed_and_pressure(padded_states)
+    acoustic_speed = np.sqrt(GAMMA * pressure / density)
+    time_step = min(
+        COURANT_NUMBER * float(np.min(cells.widths / (np.abs(speed) + acoustic_speed)[1:-1])),
+        longest_time_step,
     )
-    flux = np.array([padded[1], padded[1] * speed + pressure, (padded[2] + pressure) * speed])
+    fluxes = np.array(
+        [
+            padded_states[1],
+            padded_states[1] * speed + pressure,
+            (padded_states[2] + pressure) * speed,
+        ]
+    )
     slowest_wave = np.minimum(
         np.minimum(speed[:-1] - acoustic_speed[:-1], speed[1:] - acoustic_speed[1:]), 0.0
     )
     fastest_wave = np.maximum(
         np.maximum(speed[:-1] + acoustic_speed[:-1], speed[1:] + acoustic_speed[1:]), 0.0
     )
-    jump = padded[:, 1:] - padded[:, :-1]
+    state_jumps = padded_states[:, 1:] - padded_states[:, :-1]
     middle_flux = (
-        fastest_wave * flux[:, :-1]
-        - slowest_wave * flux[:, 1:]
-        + slowest_wave * fastest_wave * jump
+        fastest_wave * fluxes[:, :-1]
+        - slowest_wave * fluxes[:, 1:]
+        + slowest_wave * fastest_wave * state_jumps
     ) / (fastest_wave - slowest_wave)
     return (
-        Cells(cells.level, cells.place, cells.state - step / cells.width * np.diff(middle_flux)),
-        step,
+        Cells(
+            cells.levels,
+            cells.places,
+            cells.states - time_step / cells.widths * np.diff(middle_flux),
+        ),
+        time_step,
     )
 
 
@@ -119,63 +135,67 @@ def adapt(cells: Cells, tolerance: float, deepest: int) -> Cells:
     """Return cells halved where the second difference of the density exceeds the tolerance, and
     joined where it is far below.
     """
-    second_difference = np.abs(np.diff(cells.state[0][[0, *range(len(cells.level)), -1]], 2))
-    is_rough = second_difference > tolerance
-    is_rough = is_rough | np.append(is_rough[1:], False) | np.append(False, is_rough[:-1])
-    level = cells.level
-    place = cells.place
-    state = cells.state
+    second_difference = np.abs(np.diff(cells.states[0][[0, *range(len(cells.levels)), -1]], 2))
+    must_be_halved = second_difference > tolerance
+    must_be_halved = (
+        must_be_halved
+        | np.append(must_be_halved[1:], False)
+        | np.append(False, must_be_halved[:-1])
+    )
+    levels = cells.levels
+    places = cells.places
+    states = cells.states
     is_pair = (
-        (level[:-1] == level[1:])
-        & (place[:-1] % 2 == 0)
-        & (place[1:] == place[:-1] + 1)
-        & (level[:-1] > LEAST_HALVINGS)
+        (levels[:-1] == levels[1:])
+        & (places[:-1] % 2 == 0)
+        & (places[1:] == places[:-1] + 1)
+        & (levels[:-1] > LEAST_HALVINGS)
     )
     is_joined = (
         is_pair
         & (np.maximum(second_difference[:-1], second_difference[1:]) < JOIN_RATIO * tolerance)
-        & ~(is_rough[:-1] | is_rough[1:])
+        & ~(must_be_halved[:-1] | must_be_halved[1:])
     )
     is_first_joined = np.append(is_joined, False)
-    joined_state = state.copy()
-    joined_state[:, :-1][:, is_joined] = ((state[:, :-1] + state[:, 1:]) / 2)[:, is_joined]
+    joined_states = states.copy()
+    joined_states[:, :-1][:, is_joined] = ((states[:, :-1] + states[:, 1:]) / 2)[:, is_joined]
     is_kept = ~np.append(False, is_joined)
-    level = np.where(is_first_joined, level - 1, level)[is_kept]
-    place = np.where(is_first_joined, place // 2, place)[is_kept]
+    levels = np.where(is_first_joined, levels - 1, levels)[is_kept]
+    places = np.where(is_first_joined, places // 2, places)[is_kept]
     return Cells(
-        *_halve_cells(
-            level,
-            place,
-            joined_state[:, is_kept],
-            is_rough[is_kept] & ~is_first_joined[is_kept] & (level < deepest),
+        *_cells_with_halves(
+            levels,
+            places,
+            joined_states[:, is_kept],
+            must_be_halved[is_kept] & ~is_first_joined[is_kept] & (levels < deepest),
         )
     )
 
 
-def _halve_cells(
-    level: Ints, place: Ints, state: Array, is_halved: NDArray[np.bool_]
+def _cells_with_halves(
+    levels: Ints, places: Ints, states: Array, is_halved: NDArray[np.bool_]
 ) -> tuple[Ints, Ints, Array]:
     """Return levels, places and states with some cells halved. Both halves have the state of the
     cell, which keeps mass, momentum and energy.
     """
-    copies = 1 + is_halved.astype(np.int64)
-    source_indices = np.repeat(np.arange(len(level)), copies)
+    copy_counts = 1 + is_halved.astype(np.int64)
+    source_indices = np.repeat(np.arange(len(levels)), copy_counts)
     is_second_half = np.append(False, source_indices[1:] == source_indices[:-1])
     return (
-        (level + is_halved)[source_indices],
-        np.where(is_halved, 2 * place, place)[source_indices] + is_second_half,
-        state[:, source_indices],
+        (levels + is_halved)[source_indices],
+        np.where(is_halved, 2 * places, places)[source_indices] + is_second_half,
+        states[:, source_indices],
     )
 
 
-def subtree_counts(cells: Cells) -> tuple[int, ...]:
+def subtree_count_by_node(cells: Cells) -> tuple[int, ...]:
     """Return the number of subtrees of each node of the tree, in an order in which a node precedes
     its subtrees.
 
-    >>> subtree_counts(Cells(np.array([1, 2, 2]), np.array([0, 2, 3]), np.zeros((3, 3))))
+    >>> subtree_count_by_node(Cells(np.array([1, 2, 2]), np.array([0, 2, 3]), np.zeros((3, 3))))
     (2, 0, 2, 0, 0)
     """
-    leaves = set(zip(cells.level.tolist(), cells.place.tolist(), strict=True))
+    leaves = set(zip(cells.levels.tolist(), cells.places.tolist(), strict=True))
     return tuple(0 if node in leaves else 2 for node in nodes(cells))
 
 
@@ -189,7 +209,7 @@ def nodes(cells: Cells) -> list[tuple[int, int]]:
     listed_nodes = list[tuple[int, int]]()
     level = 0
     place = 0
-    for leaf_level, leaf_place in zip(cells.level.tolist(), cells.place.tolist(), strict=True):
+    for leaf_level, leaf_place in zip(cells.levels.tolist(), cells.places.tolist(), strict=True):
         # From the node where the last leaf left off down to this leaf, always to the left.
         while place != leaf_place >> (leaf_level - level):
             level -= 1
@@ -211,7 +231,7 @@ free list and that of new nodes; for a node that is removed its own and that of 
 """
 
 
-def update_work(cells_before: Cells, cells_after: Cells) -> tuple[int, ...]:
+def work_by_updated_node(cells_before: Cells, cells_after: Cells) -> tuple[int, ...]:
     """Return the work of an update at each node of the new tree [calls of locks].
 
     A node that stays calls one lock, nodes that are made or removed call more; the time of the
@@ -220,23 +240,23 @@ def update_work(cells_before: Cells, cells_after: Cells) -> tuple[int, ...]:
 
     >>> one = Cells(np.array([1, 1]), np.array([0, 1]), np.zeros((3, 2)))
     >>> two = Cells(np.array([2, 2, 1]), np.array([0, 1, 1]), np.zeros((3, 3)))
-    >>> update_work(one, two), update_work(two, one)
+    >>> work_by_updated_node(one, two), work_by_updated_node(two, one)
     ((1, 1, 3, 3, 1), (1, 5, 1))
     """
     nodes_before = nodes(cells_before)
     nodes_after = nodes(cells_after)
     node_set_before = set(nodes_before)
-    work = {
+    work_by_node = {
         node: LOCK_CALLS_OF_KEPT_NODE if node in node_set_before else LOCK_CALLS_OF_NEW_NODE
         for node in nodes_after
     }
     for level, place in nodes_before:
         depth = level
-        while (depth, place >> (level - depth)) not in work:
+        while (depth, place >> (level - depth)) not in work_by_node:
             depth -= 1
         if depth < level:
-            work[depth, place >> (level - depth)] += LOCK_CALLS_OF_REMOVED_NODE
-    return tuple(work[node] for node in nodes_after)
+            work_by_node[depth, place >> (level - depth)] += LOCK_CALLS_OF_REMOVED_NODE
+    return tuple(work_by_node[node] for node in nodes_after)
 
 
 @lru_cache(maxsize=8)
@@ -252,8 +272,8 @@ def cells_by_step(tolerance: float, deepest: int) -> tuple[Cells, ...]:
     cells_of_steps = []
     time = 0.0
     while time < END_TIME * (1 - 1e-12):
-        cells, step = advance(cells, END_TIME - time)
-        time += step
+        cells, time_step = advance(cells, END_TIME - time)
+        time += time_step
         cells = adapt(cells, tolerance, deepest)
         cells_of_steps.append(cells)
     return tuple(cells_of_steps)

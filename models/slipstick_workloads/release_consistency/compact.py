@@ -48,8 +48,8 @@ def _merged_phases(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
     """
     phases_by_kind: dict[tuple[str, bool], list[CountedPhase]] = {}
     for phase in phases:
-        collects = any(tally.collections for tally in phase.tallies)
-        phases_by_kind.setdefault((phase.name, collects), []).append(phase)
+        has_collections = any(tally.collections for tally in phase.tallies)
+        phases_by_kind.setdefault((phase.name, has_collections), []).append(phase)
     for first_phase, *other_phases in phases_by_kind.values():
         yield first_phase
         if other_phases:
@@ -63,21 +63,23 @@ def _merged_phases(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
 
 def _sum_of_tallies(tallies: Sequence[ProcessorTally]) -> ProcessorTally:
     """Return the sum of tallies."""
-    sums = ProcessorTally(
+    tally_sum = ProcessorTally(
         **{name: sum(getattr(tally, name) for tally in tallies) for name in _PLAIN_COUNTS}
     )
     for tally in tallies:
-        sums.faults.update(tally.faults)
-        sums.collected.update(tally.collected)
-        sums.acquisitions.update(tally.acquisitions)
-    sums.sent = _sum_of_messages(tally.sent for tally in tallies)
-    sums.received = _sum_of_messages(tally.received for tally in tallies)
-    return sums
+        tally_sum.faults.update(tally.faults)
+        tally_sum.collected.update(tally.collected)
+        tally_sum.acquisitions.update(tally.acquisitions)
+    tally_sum.sent = _sum_of_messages(tally.sent for tally in tallies)
+    tally_sum.received = _sum_of_messages(tally.received for tally in tallies)
+    return tally_sum
 
 
-def _sum_of_messages(tables: Iterable[Mapping[str, Messages]]) -> dict[str, Messages]:
+def _sum_of_messages(
+    messages_by_kind_of_tallies: Iterable[Mapping[str, Messages]],
+) -> dict[str, Messages]:
     """Return the sum of tables of messages, by kind."""
-    message_tables = list(tables)
+    message_tables = list(messages_by_kind_of_tallies)
     kinds = dict.fromkeys(kind for table in message_tables for kind in table)
     return {
         kind: _sum_of_pairs(table.get(kind, (0, 0)) for table in message_tables) for kind in kinds
@@ -92,10 +94,10 @@ def _sum_of_pairs(counts_and_sizes: Iterable[Messages]) -> Messages:
 
 def _rounded_tally(tally: ProcessorTally) -> ProcessorTally:
     """Return a tally with similar exchanges merged."""
-    total = _sum_of_tallies([tally])
-    total.faults = _merge_similar_exchanges(tally.faults)
-    total.collected = _merge_similar_exchanges(tally.collected)
-    return total
+    rounded_tally = _sum_of_tallies([tally])
+    rounded_tally.faults = _merge_similar_exchanges(tally.faults)
+    rounded_tally.collected = _merge_similar_exchanges(tally.collected)
+    return rounded_tally
 
 
 def _merge_similar_exchanges(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
@@ -104,9 +106,12 @@ def _merge_similar_exchanges(exchanges: Mapping[Exchange, int]) -> Counter[Excha
     """
     totals_by_class: dict[tuple[int, int], tuple[int, int]] = {}
     for (part_count, size), exchange_count in exchanges.items():
-        key = part_count, (size // part_count).bit_length()
-        count_before, bytes_before = totals_by_class.get(key, (0, 0))
-        totals_by_class[key] = count_before + exchange_count, bytes_before + exchange_count * size
+        exchange_class = part_count, (size // part_count).bit_length()
+        count_before, bytes_before = totals_by_class.get(exchange_class, (0, 0))
+        totals_by_class[exchange_class] = (
+            count_before + exchange_count,
+            bytes_before + exchange_count * size,
+        )
     return Counter(
         {
             (part_count, round(total_bytes / exchange_count)): exchange_count

@@ -47,10 +47,10 @@ class Recorder:
         """Count a message at its source and at its target."""
         messages_sent = self.tallies[source].sent
         messages_received = self.tallies[target].received
-        count, total_bytes = messages_sent.get(kind, (0, 0))
-        messages_sent[kind] = count + 1, total_bytes + size
-        count, total_bytes = messages_received.get(kind, (0, 0))
-        messages_received[kind] = count + 1, total_bytes + size
+        message_count, total_bytes = messages_sent.get(kind, (0, 0))
+        messages_sent[kind] = message_count + 1, total_bytes + size
+        message_count, total_bytes = messages_received.get(kind, (0, 0))
+        messages_received[kind] = message_count + 1, total_bytes + size
 
     def is_empty(self) -> bool:
         """Return whether nothing was counted since the last barrier."""
@@ -97,20 +97,20 @@ class SharedPages(ABC):
         self.processors = processors
         self.page_bytes = word_count * WORD_BYTES
         starts_valid = protocol.start == "valid"
-        self.state = np.full((processors, pages), READABLE if starts_valid else ABSENT, np.uint8)
-        self.owner = np.full(pages, 0 if starts_valid else NO_OWNER, np.int64)
+        self.states = np.full((processors, pages), READABLE if starts_valid else ABSENT, np.uint8)
+        self.owner_by_page = np.full(pages, 0 if starts_valid else NO_OWNER, np.int64)
         self.written_pages: list[dict[int, None]] = [{} for _ in range(processors)]
         self.pending_intervals: list[dict[int, list[IntervalId]]] = [{} for _ in range(processors)]
         self.stored_bytes = [0] * processors
 
     def read(self, reader: int, pages: Pages) -> None:
         """Make pages readable for a processor."""
-        for page in pages[self.state[reader, pages] < READABLE].tolist():
+        for page in pages[self.states[reader, pages] < READABLE].tolist():
             self._make_valid(reader, page)
 
     def write(self, writer: int, pages: Pages, word_masks: Sequence[int]) -> None:
         """Make pages writable for a processor, and record which of their words change."""
-        for page in pages[self.state[writer, pages] < WRITABLE].tolist():
+        for page in pages[self.states[writer, pages] < WRITABLE].tolist():
             self._make_writable(writer, page)
         self._record_words(writer, pages, word_masks)
 
@@ -119,16 +119,16 @@ class SharedPages(ABC):
         writes become invalid.
         """
         pages = self.intervals.pages_written(interval)
-        state = self.state[reader]
+        states_of_pages = self.states[reader]
         pending_intervals = self.pending_intervals[reader]
         tally = self.recorder.tallies[reader]
         for page in pages:
             if self._has_applied(reader, page, interval):
                 continue
             pending_intervals.setdefault(page, []).append(interval)
-            if state[page] >= READABLE:
+            if states_of_pages[page] >= READABLE:
                 self._before_invalid(reader, page)
-                state[page] = INVALID
+                states_of_pages[page] = INVALID
                 tally.invalidated += 1
         tally.notices += len(pages)
         self.stored_bytes[reader] += len(pages) * self.protocol.sizes.notice
@@ -149,7 +149,7 @@ class SharedPages(ABC):
 
     def holders(self, pages: Sequence[int], excluded_processor: int) -> list[int]:
         """Return the processors, except one, that hold a copy of any of these pages."""
-        has_copy = (self.state[:, list(pages)] != ABSENT).any(axis=1)
+        has_copy = (self.states[:, list(pages)] != ABSENT).any(axis=1)
         return [
             holder for holder in np.flatnonzero(has_copy).tolist() if holder != excluded_processor
         ]
@@ -157,10 +157,10 @@ class SharedPages(ABC):
     def collect(self) -> None:
         """Bring every copy of every page up to date; drop all diffs, twins and notices."""
         for processor in range(self.processors):
-            invalid_pages = np.flatnonzero(self.state[processor] == INVALID).tolist()
+            invalid_pages = np.flatnonzero(self.states[processor] == INVALID).tolist()
             for page in invalid_pages:
                 self._update(processor, page, collecting=True)
-                self.state[processor, page] = READABLE
+                self.states[processor, page] = READABLE
             self.recorder.tallies[processor].collections += 1
         self._drop_diffs()
         for intervals_by_page in self.pending_intervals:
@@ -168,29 +168,29 @@ class SharedPages(ABC):
         self.intervals.forget()
         self.stored_bytes = [0] * self.processors
 
-    def memory(self, processor: int) -> int:
+    def memory_bytes(self, processor: int) -> int:
         """Return the memory of a processor's diffs and notices [B]."""
         return self.stored_bytes[processor]
 
     def _make_valid(self, reader: int, page: int) -> None:
         """Make a processor's copy of a page valid: fetch it, or update it."""
-        if self.state[reader, page] == ABSENT:
-            if self.owner[page] == NO_OWNER:
-                self.owner[page] = reader
-                self.state[reader, page] = EXCLUSIVE
+        if self.states[reader, page] == ABSENT:
+            if self.owner_by_page[page] == NO_OWNER:
+                self.owner_by_page[page] = reader
+                self.states[reader, page] = EXCLUSIVE
                 return
             self._fetch_page(reader, page)
         if page in self.pending_intervals[reader]:
             self.recorder.fault_counts[reader] += 1
             self._update(reader, page)
-        self.state[reader, page] = READABLE
+        self.states[reader, page] = READABLE
 
     def _fetch_page(self, reader: int, page: int) -> None:
         """Fetch a whole page from its owner, for the first time."""
-        owner = int(self.owner[page])
+        owner = int(self.owner_by_page[page])
         self.recorder.fault_counts[reader] += 1
-        if self.state[owner, page] == EXCLUSIVE:
-            self.state[owner, page] = READABLE
+        if self.states[owner, page] == EXCLUSIVE:
+            self.states[owner, page] = READABLE
         self.send_page(reader, owner, page)
         self.recorder.tallies[reader].empty += 1
         self._record_fetch(reader, owner, page)
@@ -250,39 +250,44 @@ class ManyWriters(SharedPages):
         payload: Payload,
     ) -> None:
         super().__init__(protocol, processors_pages_and_words, intervals, recorder, payload)
-        self.twins: list[dict[int, int]] = [{} for _ in range(self.processors)]
+        self.word_masks_of_twins: list[dict[int, int]] = [{} for _ in range(self.processors)]
         """The words written since the twin of a page was made, by page."""
-        self.interval_of_twin: list[dict[int, int]] = [{} for _ in range(self.processors)]
+        self.twin_interval_by_page: list[dict[int, int]] = [{} for _ in range(self.processors)]
         """The number of the closed interval that names a page with a twin, by page."""
-        self.diffs: list[dict[tuple[IntervalId, int], int]] = [{} for _ in range(self.processors)]
+        self.diff_sizes_by_processor: list[dict[tuple[IntervalId, int], int]] = [
+            {} for _ in range(self.processors)
+        ]
         """The size of each diff that a processor has made or received, by interval and page [B]."""
         self.applied_intervals_by_page: list[dict[int, list[int]]] = [
             {} for _ in range(self.processors)
         ]
         self.applied_at_collection = [0] * self.processors
 
-    def memory(self, processor: int) -> int:
+    def memory_bytes(self, processor: int) -> int:
         """Return the memory of a processor's diffs, twins and notices [B]."""
-        return self.stored_bytes[processor] + len(self.twins[processor]) * self.page_bytes
+        return (
+            self.stored_bytes[processor]
+            + len(self.word_masks_of_twins[processor]) * self.page_bytes
+        )
 
     def _make_writable(self, writer: int, page: int) -> None:
-        if self.state[writer, page] < READABLE:
+        if self.states[writer, page] < READABLE:
             self._make_valid(writer, page)
         else:
             self.recorder.tallies[writer].write_faults += 1
         # The page has a twin of an interval that a release has ended.
-        if page in self.interval_of_twin[writer]:
+        if page in self.twin_interval_by_page[writer]:
             self._make_diff(writer, page)
-        if self.state[writer, page] != EXCLUSIVE:
-            self.twins[writer][page] = 0
+        if self.states[writer, page] != EXCLUSIVE:
+            self.word_masks_of_twins[writer][page] = 0
             self.written_pages[writer][page] = None
-            self.state[writer, page] = WRITABLE
+            self.states[writer, page] = WRITABLE
             self.recorder.tallies[writer].twins += 1
 
     def _record_words(self, writer: int, pages: Pages, word_masks: Sequence[int]) -> None:
-        twins = self.twins[writer]
-        for index in (self.state[writer, pages] == WRITABLE).nonzero()[0].tolist():
-            twins[int(pages[index])] |= word_masks[index]
+        word_mask_by_page = self.word_masks_of_twins[writer]
+        for page_index in (self.states[writer, pages] == WRITABLE).nonzero()[0].tolist():
+            word_mask_by_page[int(pages[page_index])] |= word_masks[page_index]
 
     def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
         writer, interval_number = interval
@@ -293,22 +298,22 @@ class ManyWriters(SharedPages):
         return self.applied_intervals_by_page[reader].get(page, self.applied_at_collection)
 
     def _before_invalid(self, reader: int, page: int) -> None:
-        if page in self.twins[reader]:
+        if page in self.word_masks_of_twins[reader]:
             self._make_diff(reader, page)
 
     def _record_notices(self, interval: IntervalId, pages: Sequence[int]) -> None:
         writer, interval_number = interval
-        self.interval_of_twin[writer].update(dict.fromkeys(pages, interval_number))
+        self.twin_interval_by_page[writer].update(dict.fromkeys(pages, interval_number))
         if self.protocol.grant == "before":
-            self.state[writer, list(pages)] = READABLE
+            self.states[writer, list(pages)] = READABLE
 
     def _record_fetch(self, reader: int, owner: int, page: int) -> None:
         """Record which intervals the copy fetched from the owner has: those of the owner's copy,
         except an interval whose diff may still grow by writes of the owner.
         """
         last_applied = list(self._applied_intervals(owner, page))
-        may_grow = self.state[owner, page] == WRITABLE
-        open_interval = self.interval_of_twin[owner].get(page) if may_grow else None
+        may_diff_grow = self.states[owner, page] == WRITABLE
+        open_interval = self.twin_interval_by_page[owner].get(page) if may_diff_grow else None
         last_applied[owner] = (
             self.intervals.closed_counts[owner] if open_interval is None else open_interval - 1
         )
@@ -377,7 +382,7 @@ class ManyWriters(SharedPages):
         later_writer, _ = later_interval
         return (
             self.intervals.is_known_in(later_interval, interval)
-            and (interval, page) in self.diffs[later_writer]
+            and (interval, page) in self.diff_sizes_by_processor[later_writer]
         )
 
     def _send_diffs(
@@ -386,48 +391,48 @@ class ManyWriters(SharedPages):
         """Send the diffs of intervals of a page, made now if necessary. Return the size of the
         reply [B].
         """
-        open_interval = self.interval_of_twin[server].get(page)
+        open_interval = self.twin_interval_by_page[server].get(page)
         if open_interval is not None and (server, open_interval) in intervals:
             self._make_diff(server, page)
-        size = 0
+        reply_size = 0
         for interval in intervals:
-            diff = self.diffs[server][interval, page]
-            size += diff
+            diff_size = self.diff_sizes_by_processor[server][interval, page]
+            reply_size += diff_size
             if self.protocol.ask == "latest":
-                self._store_diff(reader, interval, page, diff)
+                self._store_diff(reader, interval, page, diff_size)
         self.recorder.send("request", reader, server, self.protocol.sizes.request)
-        self.recorder.send("diffs", server, reader, size)
+        self.recorder.send("diffs", server, reader, reply_size)
         self.recorder.tallies[server].served_diffs += 1
-        return size
+        return reply_size
 
     def _make_diff(self, writer: int, page: int) -> None:
         """Make the diff of a page and drop its twin."""
-        interval = (writer, self.interval_of_twin[writer].pop(page))
-        word_mask = self.twins[writer].pop(page)
-        if self.state[writer, page] == WRITABLE:
-            self.state[writer, page] = READABLE
-        size = self.protocol.sizes.diff_size(word_mask)
-        self._store_diff(writer, interval, page, size)
+        interval = (writer, self.twin_interval_by_page[writer].pop(page))
+        word_mask = self.word_masks_of_twins[writer].pop(page)
+        if self.states[writer, page] == WRITABLE:
+            self.states[writer, page] = READABLE
+        diff_size = self.protocol.sizes.diff_size(word_mask)
+        self._store_diff(writer, interval, page, diff_size)
         tally = self.recorder.tallies[writer]
         tally.diffs_made += 1
-        tally.diff_bytes_made += size
+        tally.diff_bytes_made += diff_size
         self.payload.cut(writer, interval, page, word_mask)
 
-    def _store_diff(self, processor: int, interval: IntervalId, page: int, size: int) -> None:
+    def _store_diff(self, processor: int, interval: IntervalId, page: int, diff_size: int) -> None:
         """Store the size of a diff that a processor has made or received."""
-        self.diffs[processor][interval, page] = size
-        self.stored_bytes[processor] += size
+        self.diff_sizes_by_processor[processor][interval, page] = diff_size
+        self.stored_bytes[processor] += diff_size
 
     def _drop_diffs(self) -> None:
-        for processor, twins in enumerate(self.twins):
-            self.state[processor, list(twins)] = READABLE
-        for tables in (
-            self.twins,
-            self.interval_of_twin,
-            self.diffs,
+        for processor, word_masks in enumerate(self.word_masks_of_twins):
+            self.states[processor, list(word_masks)] = READABLE
+        for tables_by_processor in (
+            self.word_masks_of_twins,
+            self.twin_interval_by_page,
+            self.diff_sizes_by_processor,
             self.applied_intervals_by_page,
         ):
-            for table in tables:
+            for table in tables_by_processor:
                 table.clear()
         self.applied_at_collection = list(self.intervals.closed_counts)
 
@@ -436,34 +441,34 @@ class SingleWriter(SharedPages):
     """Pages that only their owner may write; ownership moves at a write fault."""
 
     def _make_writable(self, writer: int, page: int) -> None:
-        owner = int(self.owner[page])
+        owner = int(self.owner_by_page[page])
         if owner == writer:
             self.recorder.tallies[writer].write_faults += 1
         elif owner == NO_OWNER:
             self._make_valid(writer, page)
         else:
             self._become_owner(writer, owner, page)
-        if self.state[writer, page] != EXCLUSIVE:
-            self.state[writer, page] = WRITABLE
+        if self.states[writer, page] != EXCLUSIVE:
+            self.states[writer, page] = WRITABLE
             self.written_pages[writer][page] = None
 
     def _become_owner(self, writer: int, owner: int, page: int) -> None:
         """Make a processor the owner of a page; the whole page is sent, since others may have
         written to it.
         """
-        if self.state[writer, page] == ABSENT:
+        if self.states[writer, page] == ABSENT:
             self._fetch_page(writer, page)
         else:
             self.recorder.fault_counts[writer] += 1
             self._update(writer, page)
-        self.owner[page] = writer
-        self.state[owner, page] = READABLE
+        self.owner_by_page[page] = writer
+        self.states[owner, page] = READABLE
 
     def _record_words(self, writer: int, pages: Pages, word_masks: Sequence[int]) -> None:
         """Record nothing, since whole pages are sent."""
 
     def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
-        return bool(self.owner[page] == reader)
+        return bool(self.owner_by_page[page] == reader)
 
     def _before_invalid(self, reader: int, page: int) -> None:
         """Save nothing: the writes have moved on with the ownership."""
@@ -474,14 +479,14 @@ class SingleWriter(SharedPages):
         """
         writer = interval[0]
         for page in pages:
-            if self.state[writer, page] == WRITABLE:
-                self.state[writer, page] = READABLE
+            if self.states[writer, page] == WRITABLE:
+                self.states[writer, page] = READABLE
 
     def _record_fetch(self, reader: int, owner: int, page: int) -> None:
         self.pending_intervals[reader].pop(page, None)
 
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
-        self.send_page(reader, int(self.owner[page]), page)
+        self.send_page(reader, int(self.owner_by_page[page]), page)
         self.pending_intervals[reader].pop(page, None)
         tally = self.recorder.tallies[reader]
         (tally.collected if collecting else tally.faults)[1, self.page_bytes] += 1

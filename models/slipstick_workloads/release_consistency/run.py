@@ -64,9 +64,9 @@ def run(
     """
     turns = _Turns(program, protocol or Protocol(), payload or Payload())
     turns.run_all()
-    page = program.word_count * WORD_BYTES
+    page_bytes = program.word_count * WORD_BYTES
     return Counts(
-        program.name, program.processors, page, program.unit, tuple(turns.recorder.phases)
+        program.name, program.processors, page_bytes, program.unit, tuple(turns.recorder.phases)
     )
 
 
@@ -124,10 +124,10 @@ class _Turns:
                 case Read(pages):
                     self._check_pages(processor, pages)
                     self.pages.read(processor, pages)
-                case Write(pages, words):
+                case Write(pages, word_masks):
                     self._check_pages(processor, pages)
-                    self._check_words(processor, pages, words)
-                    self.pages.write(processor, pages, words)
+                    self._check_words(processor, pages, word_masks)
+                    self.pages.write(processor, pages, word_masks)
                 case Compute(amount):
                     if amount < 0:
                         raise ModelError(
@@ -216,15 +216,16 @@ class _Turns:
 
     def _waiting_text(self) -> str:
         """Return in words which processors wait at which barrier or lock."""
-        at_barrier = sorted(self.barrier_by_processor)
+        processors_at_barrier = sorted(self.barrier_by_processor)
         holders_by_lock = self.locks.holders_by_lock()
-        held_locks = (
+        held_locks_text = (
             ", ".join(
                 f"lock {lock} by {holder}" for lock, holder in sorted(holders_by_lock.items())
             )
             or "no lock"
         )
         return (
-            f"{self.ended_count} processors have ended, {at_barrier} wait at a barrier, held:"
-            f" {held_locks}"
+            f"{self.ended_count} processors have ended, {processors_at_barrier} wait at a barrier,"
+            " held:"
+            f" {held_locks_text}"
         )

@@ -100,14 +100,18 @@ class Notices:
 
         Other processors get them with the page when they fetch it, without a message of their own.
         """
-        unsent = self._unsent_intervals[processor]
+        unsent_intervals = self._unsent_intervals[processor]
         self._unsent_intervals[processor] = []
         pages = sorted(
-            {page for interval in unsent for page in self._intervals.pages_written(interval)}
+            {
+                page
+                for interval in unsent_intervals
+                for page in self._intervals.pages_written(interval)
+            }
         )
         holders = self._pages.holders(pages, processor)
         sizes = self._protocol.sizes
-        size = self.size(unsent)
+        notice_bytes = self.size(unsent_intervals)
         vector = list(self._intervals.known_intervals[processor])
         for receiver in range(self._processors):
             if receiver != processor:
@@ -119,7 +123,7 @@ class Notices:
                     ],
                 )
             if receiver in holders:
-                self._recorder.send("notices", processor, receiver, size)
+                self._recorder.send("notices", processor, receiver, notice_bytes)
                 self._recorder.send("acknowledgement", receiver, processor, sizes.acknowledgement)
 
 
@@ -134,7 +138,7 @@ class _LockState:
     knowledge_at_release : for each writer the last interval that the last holder knew at its
         release
     faults_at_grant : page faults of the holder when it got the lock
-    faults : of all its holders in their sections
+    fault_count : of all its holders in their sections
     faults_at_request : of these, when each processor in the queue made its request
     """
 
@@ -144,7 +148,7 @@ class _LockState:
     holder: int | None = None
     queue: deque[int] = field(default_factory=deque)
     faults_at_grant: int = 0
-    faults: int = 0
+    fault_count: int = 0
     faults_at_request: dict[int, int] = field(default_factory=dict)
 
 
@@ -176,7 +180,7 @@ class LockManagers:
             self._recorder.tallies[processor].waits += 1
             self._recorder.tallies[processor].ahead += 1 + len(lock.queue)
             lock.queue.append(processor)
-            lock.faults_at_request[processor] = lock.faults
+            lock.faults_at_request[processor] = lock.fault_count
             return hops, False
         self._grant(processor, lock)
         return hops, True
@@ -191,12 +195,12 @@ class LockManagers:
         self._notices.release(processor)
         lock.knowledge_at_release = tuple(self._notices.knowledge(processor))
         lock.holder = None
-        lock.faults += self._recorder.fault_counts[processor] - lock.faults_at_grant
+        lock.fault_count += self._recorder.fault_counts[processor] - lock.faults_at_grant
         if not lock.queue:
             return None
         next_holder = lock.queue.popleft()
         self._recorder.tallies[next_holder].ahead_faults += (
-            lock.faults - lock.faults_at_request.pop(next_holder)
+            lock.fault_count - lock.faults_at_request.pop(next_holder)
         )
         self._grant(next_holder, lock)
         return next_holder
@@ -235,8 +239,8 @@ class LockManagers:
             notice_bytes = self._notices.learn_from_giver(
                 processor, giver, lock.knowledge_at_release
             )
-            size = self._protocol.sizes.lock_reply + notice_bytes
-            self._recorder.send("lock reply", giver, processor, size)
+            reply_bytes = self._protocol.sizes.lock_reply + notice_bytes
+            self._recorder.send("lock reply", giver, processor, reply_bytes)
             self._recorder.tallies[giver].granted += 1
 
 
@@ -272,7 +276,8 @@ class BarrierManager:
             self._leave(processor)
         self._known_at_barrier = list(self._intervals.closed_counts)
         if any(
-            self._pages.memory(processor) > self._protocol.collect_above for processor in processors
+            self._pages.memory_bytes(processor) > self._protocol.collect_above
+            for processor in processors
         ):
             self._pages.collect()
 
@@ -280,25 +285,25 @@ class BarrierManager:
         """Count the message with which a slave sends the manager its new intervals since the last
         barrier, including those that it knows from locks.
         """
-        size = self._protocol.sizes.barrier
+        message_bytes = self._protocol.sizes.barrier
         if self._protocol.release == "lazy":
             own_intervals = [
-                (slave, number)
-                for number in range(
+                (slave, interval_number)
+                for interval_number in range(
                     self._known_at_barrier[slave] + 1, self._intervals.closed_counts[slave] + 1
                 )
             ]
-            size += self._notices.size(own_intervals)
+            message_bytes += self._notices.size(own_intervals)
             vector = [
                 self._intervals.closed_counts[slave] if processor == slave else 0
                 for processor in range(len(self._known_at_barrier))
             ]
             self._notices.learn(MANAGER, vector)
-        self._recorder.send("arrive", slave, MANAGER, size)
+        self._recorder.send("arrive", slave, MANAGER, message_bytes)
 
     def _leave(self, slave: int) -> None:
         """Count the message with which the manager sends a slave the intervals that it lacks."""
-        size = self._protocol.sizes.barrier
+        message_bytes = self._protocol.sizes.barrier
         if self._protocol.release == "lazy":
-            size += self._notices.learn(slave, self._intervals.known_intervals[MANAGER])
-        self._recorder.send("leave", MANAGER, slave, size)
+            message_bytes += self._notices.learn(slave, self._intervals.known_intervals[MANAGER])
+        self._recorder.send("leave", MANAGER, slave, message_bytes)

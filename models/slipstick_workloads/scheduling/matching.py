@@ -59,14 +59,18 @@ def random_sequence(letter_count: int, repeated_share: float, seed: int) -> str:
     >>> random_sequence(12, 0.0, seed=1)
     'ATTCCCGTAATC'
     """
-    random = Random(seed)
-    sequence_letters = random.choices("ACGT", k=letter_count)
+    generator = Random(seed)
+    sequence_letters = generator.choices("ACGT", k=letter_count)
     for _ in range(int(repeated_share * letter_count / MEAN_REPEAT_LETTERS)):
-        length = min(letter_count // 4, 1 + int(random.expovariate(1 / MEAN_REPEAT_LETTERS)))
-        source_start, target_start = (random.randrange(letter_count - length) for _ in range(2))
-        sequence_letters[target_start : target_start + length] = [
-            random.choice("ACGT") if random.random() < CHANGE_PROBABILITY else letter
-            for letter in sequence_letters[source_start : source_start + length]
+        copy_length = min(
+            letter_count // 4, 1 + int(generator.expovariate(1 / MEAN_REPEAT_LETTERS))
+        )
+        source_start, target_start = (
+            generator.randrange(letter_count - copy_length) for _ in range(2)
+        )
+        sequence_letters[target_start : target_start + copy_length] = [
+            generator.choice("ACGT") if generator.random() < CHANGE_PROBABILITY else letter
+            for letter in sequence_letters[source_start : source_start + copy_length]
         ]
     return "".join(sequence_letters)
 
@@ -120,13 +124,13 @@ def _compared_letter_count(
     """Return the number of letters that are compared in one direction, up to a differing letter
     that `LETTERS_AFTER_DIFFERENCE` equal letters do not follow.
     """
-    comparisons = 0
+    comparison_count = 0
     while (
         first_position >= 0
         and second_position >= 0
         and max(first_position, second_position) < len(text)
     ):
-        comparisons += 1
+        comparison_count += 1
         if text[first_position] != text[second_position]:
             letters_behind = [
                 text[
@@ -139,10 +143,10 @@ def _compared_letter_count(
                 letters_behind[0] != letters_behind[1]
                 or len(letters_behind[0]) < LETTERS_AFTER_DIFFERENCE
             ):
-                return comparisons
+                return comparison_count
         first_position = first_position + direction
         second_position = second_position + direction
-    return comparisons
+    return comparison_count
 
 
 def matching(machine: SharedMemory, inputs: InputValues) -> Model:
@@ -153,17 +157,19 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
     ------
     ModelError : the sequence has no repeats
     """
-    letters, processors, group = (
+    letter_count, processor_count, tasks_together = (
         int(number(inputs, parameter_name)) for parameter_name in ("letters", "processors", "group")
     )
     letters_by_task = comparisons_by_task(
-        letters, number(inputs, "repeated"), int(number(inputs, "seed"))
+        letter_count, number(inputs, "repeated"), int(number(inputs, "seed"))
     )
     if not letters_by_task:
-        raise ModelError(f"no word repeats in a sequence of {letters} letters; give more letters")
+        raise ModelError(
+            f"no word repeats in a sequence of {letter_count} letters; give more letters"
+        )
     letter_time = value_of(inputs, "compare") * machine.step
     if word(inputs, "scheduling") == "static":
-        tasks_per_processor = ceil(len(letters_by_task) / processors)
+        tasks_per_processor = ceil(len(letters_by_task) / processor_count)
         letters_by_processor = [
             sum(
                 letters_by_task[
@@ -171,7 +177,7 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
                     * tasks_per_processor
                 ]
             )
-            for processor_number in range(processors)
+            for processor_number in range(processor_count)
         ]
         steps_by_processor = [
             delay(letters_of_processor * letter_time, name=f"matching.{processor_number}")
@@ -181,13 +187,17 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
             superstep_model((1, steps_by_processor, then()), name=NAME), counted={"accesses": 0.0}
         )
     pool = TaskPool(
-        Loop(letters_by_task, group), letter_time, inside=value_of(inputs, "inside"), order="fifo"
+        Loop(letters_by_task, tasks_together),
+        letter_time,
+        inside=value_of(inputs, "inside"),
+        order="fifo",
     )
     model = phased_model(
-        (1, processors, ask(QUEUE)), name=NAME, resources={QUEUE: pool}, useful=("busy",)
+        (1, processor_count, ask(QUEUE)), name=NAME, resources={QUEUE: pool}, useful=("busy",)
     )
     return replace(
-        model, counted={"accesses": float(ceil(len(letters_by_task) / group) + processors)}
+        model,
+        counted={"accesses": float(ceil(len(letters_by_task) / tasks_together) + processor_count)},
     )
 
 

@@ -83,27 +83,29 @@ def count_iterations(blocks: int, variables: int, coupling: float, seed: int) ->
     >>> count_iterations(blocks=3, variables=20, coupling=0.5, seed=1)
     6
     """
-    random = np.random.default_rng(seed)
+    generator = np.random.default_rng(seed)
     is_in_band = np.abs(np.subtract.outer(np.arange(variables), np.arange(variables))) <= HALF_WIDTH
-    matrices = random.uniform(-1, 1, (blocks, variables, variables)) * is_in_band + 2 * (
+    matrices = generator.uniform(-1, 1, (blocks, variables, variables)) * is_in_band + 2 * (
         2 * HALF_WIDTH + 1
     ) * np.eye(variables)
-    coupling_coefficients, right_side = random.uniform(-coupling, coupling, (2, blocks, variables))
+    coupling_coefficients, right_side = generator.uniform(
+        -coupling, coupling, (2, blocks, variables)
+    )
     variables_now = np.ones((blocks, variables))
     for iteration in range(1, MOST_ITERATIONS + 1):
         earlier_values = np.vstack([np.zeros((1, variables)), variables_now[:-1]])
-        residual = (
+        residuals = (
             np.einsum("bij,bj->bi", matrices, variables_now)
             + variables_now**3
             - coupling_coefficients * earlier_values
             - right_side
         )
-        jacobian = matrices + np.einsum("bi,ij->bij", 3 * variables_now**2, np.eye(variables))
-        correction = np.linalg.solve(jacobian, residual[..., None])[..., 0]
-        variables_now = variables_now - correction
+        jacobians = matrices + np.einsum("bi,ij->bij", 3 * variables_now**2, np.eye(variables))
+        corrections = np.linalg.solve(jacobians, residuals[..., None])[..., 0]
+        variables_now = variables_now - corrections
         # Newton's corrections square from step to step, so that a smaller limit would seldom add an
         # iteration.
-        if np.abs(correction).max() <= 1e-10:
+        if np.abs(corrections).max() <= 1e-10:
             return iteration
     raise ModelError(
         f"the blocks do not converge in {MOST_ITERATIONS} iterations; give a smaller coupling"
@@ -118,12 +120,12 @@ class WordAccesses:
     ----------
     processor : the one that accesses them
     module : where they lie
-    words : how many
+    word_count : how many
     """
 
     processor: int
     module: int
-    words: int
+    word_count: int
 
     @property
     def kind(self) -> str:
@@ -148,12 +150,12 @@ def accesses_by_processor(
     reads_all_blocks : the variables of all earlier blocks are read, else those of the last
 
     >>> [
-    ...     (access.module, access.words)
+    ...     (access.module, access.word_count)
     ...     for access in accesses_by_processor([0, 1, 2], 10, 50, reads_all_blocks=True)[2]
     ... ]
     [(2, 60), (1, 20), (2, 10)]
     >>> [
-    ...     (access.module, access.words)
+    ...     (access.module, access.word_count)
     ...     for access in accesses_by_processor([2, 1, 0], 10, 50, reads_all_blocks=True)[0]
     ... ]
     [(2, 60), (1, 20), (2, 10)]
@@ -166,7 +168,8 @@ def accesses_by_processor(
             else []
         )
         own_accesses, write_back = (
-            WordAccesses(processor, block, words) for words in (data_words + variables, variables)
+            WordAccesses(processor, block, word_count)
+            for word_count in (data_words + variables, variables)
         )
         accesses.append([own_accesses, *earlier_reads, write_back])
     return accesses
@@ -177,7 +180,9 @@ class _Schedule:
     sample has one iteration.
     """
 
-    def __init__(self, machine: SharedMemory, inputs: InputValues, *, sample: bool = False) -> None:
+    def __init__(
+        self, machine: SharedMemory, inputs: InputValues, *, is_sample: bool = False
+    ) -> None:
         if isinstance(machine.interconnect, Bus | Ring):
             raise ModelError(
                 f"the memory modules of {machine.name} belong to no processor; {NAME} runs on"
@@ -202,13 +207,13 @@ class _Schedule:
         self.port = MemoryPort(machine, Number(self.block_count - 1.0))
         block_orders = [list(range(self.block_count))]
         self.repetitions = 1
-        if not sample:
+        if not is_sample:
             iteration_count = int(number(inputs, "iterations")) or count_iterations(
                 self.block_count, variables, number(inputs, "coupling"), seed
             )
-            random = np.random.default_rng(seed)
+            generator = np.random.default_rng(seed)
             block_orders = (
-                [random.permutation(self.block_count).tolist() for _ in range(iteration_count)]
+                [generator.permutation(self.block_count).tolist() for _ in range(iteration_count)]
                 if self.is_dynamic
                 else block_orders
             )
@@ -278,25 +283,27 @@ class _Schedule:
 
     def _access(self, word_accesses: WordAccesses, name: str = "access") -> Activity:
         """Return the access to words of one module, with the time of its recording."""
-        words = Number(float(word_accesses.words))
-        recording_time = words * value_of(self.inputs, "recording")
+        word_count = Number(float(word_accesses.word_count))
+        recording_time = word_count * value_of(self.inputs, "recording")
         recording_step = delay(
             recording_time,
-            name=f"record.{word_accesses.words}",
+            name=f"record.{word_accesses.word_count}",
             component="monitor",
             technology="software",
         )
         if word_accesses.kind == "local":
-            seconds = words * self.machine.memory.access
+            seconds = word_count * self.machine.memory.access
             access: Activity = delay(
                 seconds,
-                name=f"local.{word_accesses.words}",
+                name=f"local.{word_accesses.word_count}",
                 component="memory",
                 technology="memory",
             )
         else:
-            ratios = [float(module == word_accesses.module) for module in range(self.module_count)]
-            access = repeat(words, self.port.access(name, ratios))
+            module_ratios = [
+                float(module == word_accesses.module) for module in range(self.module_count)
+            ]
+            access = repeat(word_count, self.port.access(name, module_ratios))
         return access >> recording_step if self.is_recorded else access
 
     def access_counts(self) -> dict[str, float]:
@@ -310,7 +317,7 @@ class _Schedule:
             for accesses in accesses_of_processors
             for access in accesses
         ):
-            words_by_kind[access.kind] += self.repetitions * access.words
+            words_by_kind[access.kind] += self.repetitions * access.word_count
         if self.is_dynamic:
             for processor in range(self.block_count):
                 words_by_kind[WordAccesses(processor, 0, 1).kind] += len(self.accesses_by_iteration)
@@ -333,7 +340,7 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the model of one iteration, with block i on processor i; the equations are not solved.
     `blocks` describes the rest.
     """
-    return _model_of_iterations(_Schedule(machine, inputs, sample=True))
+    return _model_of_iterations(_Schedule(machine, inputs, is_sample=True))
 
 
 def _model_of_iterations(schedule: _Schedule) -> Model:

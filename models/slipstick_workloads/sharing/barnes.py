@@ -56,11 +56,11 @@ def plummer(bodies: int, seed: int) -> tuple[Vectors, Vectors]:
     0.2
     """
     generator = np.random.default_rng([seed])
-    radius = (generator.uniform(0, DRAWN_MASS_SHARE, bodies) ** (-2 / 3) - 1) ** -0.5
-    speed = _escape_speed_shares(generator, bodies) * np.sqrt(2.0) * (1 + radius**2) ** -0.25
-    scale = 3 * np.pi / 16
-    places = _directions(generator, bodies) * (radius * scale)[:, None]
-    velocities = _directions(generator, bodies) * (speed / np.sqrt(scale))[:, None]
+    radii = (generator.uniform(0, DRAWN_MASS_SHARE, bodies) ** (-2 / 3) - 1) ** -0.5
+    speeds = _escape_speed_shares(generator, bodies) * np.sqrt(2.0) * (1 + radii**2) ** -0.25
+    length_scale = 3 * np.pi / 16
+    places = _directions(generator, bodies) * (radii * length_scale)[:, None]
+    velocities = _directions(generator, bodies) * (speeds / np.sqrt(length_scale))[:, None]
     return places - places.mean(axis=0), velocities - velocities.mean(axis=0)
 
 
@@ -69,18 +69,18 @@ def _escape_speed_shares(generator: np.random.Generator, bodies: int) -> Vectors
     shares = np.empty(0)
     while len(shares) < bodies:
         candidates = generator.uniform(0, 1, 4 * bodies)
-        height = generator.uniform(0, 0.1, 4 * bodies)
-        shares = np.append(shares, candidates[height < candidates**2 * (1 - candidates**2) ** 3.5])
+        heights = generator.uniform(0, 0.1, 4 * bodies)
+        shares = np.append(shares, candidates[heights < candidates**2 * (1 - candidates**2) ** 3.5])
     return shares[:bodies]
 
 
 def _directions(generator: np.random.Generator, bodies: int) -> Vectors:
     """Draw random unit vectors for bodies."""
     axial_components = generator.uniform(-1, 1, bodies)
-    angle = generator.uniform(0, 2 * np.pi, bodies)
+    angles = generator.uniform(0, 2 * np.pi, bodies)
     radial_components = np.sqrt(1 - axial_components**2)
     return np.stack(
-        (radial_components * np.cos(angle), radial_components * np.sin(angle), axial_components),
+        (radial_components * np.cos(angles), radial_components * np.sin(angles), axial_components),
         axis=1,
     )
 
@@ -127,29 +127,34 @@ def barnes(
     ['tree', 'forces']
     """
     layout = MemoryLayout(page)
-    records = layout.array(bodies, BODY_BYTES)
-    cells = layout.array(CELLS_PER_BODY * bodies, CELL_BYTES)
+    body_records = layout.array(bodies, BODY_BYTES)
+    cell_records = layout.array(CELLS_PER_BODY * bodies, CELL_BYTES)
     initial_bodies = _initial_bodies(bodies, scattered, seed)
     movement = _Movement(initial_bodies, tolerance, processors, sorted_again)
 
-    def body(processor: int) -> Iterator[Access]:
+    def accesses_of_processor(processor: int) -> Iterator[Access]:
         if processor == 0:
-            yield records.write_span(0, bodies)
+            yield body_records.write_span(0, bodies)
         yield Arrive(START)
         for index in range(steps):
             step = movement.step(index)
             if processor == 0:
-                yield records.read_span(0, bodies)
-                if len(step.moved):
-                    yield records.write(step.moved)
-                yield cells.write_span(0, step.cells)
-                yield Compute(step.levels)
+                yield body_records.read_span(0, bodies)
+                if len(step.moved_bodies):
+                    yield body_records.write(step.moved_bodies)
+                yield cell_records.write_span(0, step.cell_count)
+                yield Compute(step.level_count)
             yield Arrive("tree")
-            yield from _force_phase(records, cells, step.zones[processor])
+            yield from _force_phase(body_records, cell_records, step.zones[processor])
             yield Arrive("forces")
 
     return SharedProgram(
-        "Barnes", processors, layout.pages, body, "interactions", layout.words_per_page
+        "Barnes",
+        processors,
+        layout.pages,
+        accesses_of_processor,
+        "interactions",
+        layout.words_per_page,
     )
 
 
@@ -160,8 +165,8 @@ def _initial_bodies(bodies: int, scattered: bool, seed: int) -> tuple[Vectors, V
     places, velocities = plummer(bodies, seed)
     if scattered:
         return places, velocities
-    order = Octree.from_places(places).order
-    return places[order], velocities[order]
+    body_order = Octree.from_places(places).body_order
+    return places[body_order], velocities[body_order]
 
 
 def _force_phase(records: SharedArray, cells: SharedArray, zone: _Zone) -> Iterator[Access]:
@@ -196,9 +201,9 @@ class _TimeStep:
     levels descended while they were built, and the work of each processor.
     """
 
-    moved: Items
-    cells: int
-    levels: int
+    moved_bodies: Items
+    cell_count: int
+    level_count: int
     zones: list[_Zone]
 
 
@@ -217,7 +222,7 @@ class _Movement:
         self.tolerance = tolerance
         self.processors = processors
         self.steps: list[_TimeStep] = []
-        self.cost = np.ones(len(self.places), np.int64)
+        self.cost_by_body = np.ones(len(self.places), np.int64)
 
     def step(self, index: int) -> _TimeStep:
         """Return the time step with an index, after computing all steps up to it."""
@@ -228,44 +233,50 @@ class _Movement:
     def _next_step(self) -> _TimeStep:
         """Compute the next time step, and move the bodies."""
         tree = Octree.from_places(self.places)
-        moved = np.empty(0, np.int64)
+        moved_bodies = np.empty(0, np.int64)
         if self.sorted_again:
-            moved = np.flatnonzero(tree.order != np.arange(len(tree.order)))
-            self.places = self.places[tree.order]
-            self.velocities = self.velocities[tree.order]
-            self.cost = self.cost[tree.order]
+            moved_bodies = np.flatnonzero(tree.body_order != np.arange(len(tree.body_order)))
+            self.places = self.places[tree.body_order]
+            self.velocities = self.velocities[tree.body_order]
+            self.cost_by_body = self.cost_by_body[tree.body_order]
             tree = Octree.from_places(self.places)
-        acceleration = np.zeros_like(self.places)
+        accelerations = np.zeros_like(self.places)
         zones = [
-            self._zone_work(tree, own_bodies, acceleration)
+            self._zone_work(tree, own_bodies, accelerations)
             for own_bodies in self._zone_bodies(tree)
         ]
-        self.velocities += acceleration * TIME_STEP
+        self.velocities += accelerations * TIME_STEP
         self.places = self.places + self.velocities * TIME_STEP
-        return _TimeStep(moved, tree.cells, int(tree.depth.sum()), zones)
+        return _TimeStep(moved_bodies, tree.cell_count, int(tree.depth_by_body.sum()), zones)
 
     def _zone_bodies(self, tree: Octree) -> list[Items]:
         """Return the bodies of each processor: consecutive bodies in the tree's order with an equal
         cost.
         """
-        cost_before = np.cumsum(self.cost[tree.order]) - self.cost[tree.order]
-        zone_of_position = cost_before * self.processors // self.cost.sum()
+        cost_before = (
+            np.cumsum(self.cost_by_body[tree.body_order]) - self.cost_by_body[tree.body_order]
+        )
+        zone_of_position = cost_before * self.processors // self.cost_by_body.sum()
         return [
-            tree.order[zone_of_position == zone_number] for zone_number in range(self.processors)
+            tree.body_order[zone_of_position == zone_number]
+            for zone_number in range(self.processors)
         ]
 
-    def _zone_work(self, tree: Octree, own_bodies: Items, acceleration: Vectors) -> _Zone:
+    def _zone_work(self, tree: Octree, own_bodies: Items, accelerations: Vectors) -> _Zone:
         """Return the work of a processor in the force phase, and store the acceleration of its
         bodies.
         """
-        is_visited = np.zeros(len(tree.mass), np.bool_)
-        interactions = 0
+        is_visited = np.zeros(len(tree.node_masses), np.bool_)
+        interaction_count = 0
         for force in tree.forces(own_bodies, self.tolerance):
-            acceleration[force.bodies] = force.acceleration
-            self.cost[force.bodies] = force.interactions
+            accelerations[force.bodies] = force.acceleration
+            self.cost_by_body[force.bodies] = force.interactions
             is_visited |= force.is_visited
-            interactions += int(force.interactions.sum())
-        bodies_read = np.flatnonzero(is_visited[tree.cells :])
+            interaction_count += int(force.interactions.sum())
+        bodies_read = np.flatnonzero(is_visited[tree.cell_count :])
         return _Zone(
-            np.sort(own_bodies), bodies_read, np.flatnonzero(is_visited[: tree.cells]), interactions
+            np.sort(own_bodies),
+            bodies_read,
+            np.flatnonzero(is_visited[: tree.cell_count]),
+            interaction_count,
         )

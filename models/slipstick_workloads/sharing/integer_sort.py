@@ -73,23 +73,23 @@ def integer_sort(
         for processor in range(processors)
     ]
     used_buckets = np.unique(np.concatenate(buckets_by_processor))
-    additions: list[int] = []
+    addition_counts: list[int] = []
 
-    def body(processor: int) -> Iterator[Access]:
+    def accesses_of_processor(processor: int) -> Iterator[Access]:
         counting_work = round(
             _key_count(keys, processors, processor) * _relative_time(processors, unequal, processor)
         )
         if processor == 0:
-            additions[:] = [0] * iterations
+            addition_counts[:] = [0] * iterations
             yield bucket_array.write_span(0, buckets)
         yield Arrive(START)
         for iteration in range(iterations):
             yield Compute(counting_work)
             yield Acquire(0)
             changed_buckets = (
-                buckets_by_processor[processor] if additions[iteration] else used_buckets
+                buckets_by_processor[processor] if addition_counts[iteration] else used_buckets
             )
-            additions[iteration] += 1
+            addition_counts[iteration] += 1
             yield bucket_array.read(changed_buckets)
             yield Compute(len(changed_buckets))
             yield bucket_array.write(changed_buckets)
@@ -100,7 +100,13 @@ def integer_sort(
             yield Arrive("rank")
 
     return SharedProgram(
-        "IS", processors, layout.pages, body, "keys or buckets", layout.words_per_page, message
+        "IS",
+        processors,
+        layout.pages,
+        accesses_of_processor,
+        "keys or buckets",
+        layout.words_per_page,
+        message,
     )
 
 

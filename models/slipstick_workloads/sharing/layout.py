@@ -81,14 +81,16 @@ class SharedArray:
 
     def write(self, items: Items, *fields: Field) -> Write:
         """Return the access that writes fields of items, or whole items."""
-        words = (
+        word_numbers = (
             self.first_word + np.sort(items)[:, None] * self.item_words + self._word_offsets(fields)
         ).ravel()
-        pages, page_index = np.unique(words // self.words_per_page, return_inverse=True)
+        pages, page_index = np.unique(word_numbers // self.words_per_page, return_inverse=True)
         is_written = np.zeros((len(pages), self.words_per_page), np.bool_)
-        is_written[page_index.ravel(), words % self.words_per_page] = True
+        is_written[page_index.ravel(), word_numbers % self.words_per_page] = True
         packed_bits = np.packbits(is_written, axis=1, bitorder="little")
-        return Write(pages, [int.from_bytes(row.tobytes(), "little") for row in packed_bits])
+        return Write(
+            pages, [int.from_bytes(mask_row.tobytes(), "little") for mask_row in packed_bits]
+        )
 
     def write_span(self, first_item: int, end_item: int) -> Write:
         """Return the access that writes the items from `first_item` up to, but without,

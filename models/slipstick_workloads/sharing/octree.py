@@ -31,22 +31,23 @@ class Octree:
 
     Parameters
     ----------
-    cells : how many
-    order : bodies in the tree's order, depth first
-    depth : cells on the way to each body
-    size : side of each cell
-    centre : of mass, of each node
-    mass : of each node
-    first_child, children : the children of cell k are children[first_child[k]:first_child[k + 1]]
+    cell_count : how many
+    body_order : bodies in the tree's order, depth first
+    depth_by_body : cells on the way to each body
+    cell_sides : side of each cell
+    node_centres : of mass, of each node
+    node_masses : of each node
+    first_child_indices, children : the children of cell k are
+        children[first_child_indices[k]:first_child_indices[k + 1]]
     """
 
-    cells: int
-    order: Numbers
-    depth: Numbers
-    size: Vectors
-    centre: Vectors
-    mass: Vectors
-    first_child: Numbers
+    cell_count: int
+    body_order: Numbers
+    depth_by_body: Numbers
+    cell_sides: Vectors
+    node_centres: Vectors
+    node_masses: Vectors
+    first_child_indices: Numbers
     children: Numbers
 
     @classmethod
@@ -60,11 +61,11 @@ class Octree:
         corner = places.min(axis=0)
         cube_side = float(np.ptp(places, axis=0).max()) * 1.001
         keys = _morton_keys((places - corner) / cube_side)
-        order = np.argsort(keys, kind="stable")
-        if (np.diff(keys[order]) == 0).any():
+        body_order = np.argsort(keys, kind="stable")
+        if (np.diff(keys[body_order]) == 0).any():
             raise ModelError("two bodies are in one place, as far as an octree can tell")
-        levels = list(_cells_by_level(keys[order], order))
-        return _assemble(places, cube_side, order, levels)
+        levels = list(_cells_by_level(keys[body_order], body_order))
+        return _assemble(places, cube_side, body_order, levels)
 
     def forces(self, bodies: Numbers, tolerance: float) -> Iterator[Forces]:
         """Yield the forces on bodies, `BODIES_AT_ONCE` at a time. A cell is opened unless its side
@@ -76,42 +77,49 @@ class Octree:
     def _walk(self, bodies: Numbers, tolerance: float) -> Forces:
         """Return the forces on some bodies, by a walk through the tree for each."""
         body_count = len(bodies)
-        places = self.centre[self.cells + bodies]
-        acceleration = np.zeros((body_count, 3))
-        interactions = np.zeros(body_count, np.int64)
-        is_visited = np.zeros(len(self.mass), np.bool_)
-        walker = np.arange(body_count)
-        node = np.zeros(body_count, np.int64)
-        while len(node):
-            is_visited[node] = True
-            distance_vectors = self.centre[node] - places[walker]
-            squared_distance = np.einsum("ij,ij->i", distance_vectors, distance_vectors)
-            cell_side = np.where(
-                node < self.cells, self.size[np.minimum(node, self.cells - 1)], 0.0
+        places = self.node_centres[self.cell_count + bodies]
+        accelerations = np.zeros((body_count, 3))
+        interaction_counts = np.zeros(body_count, np.int64)
+        is_visited = np.zeros(len(self.node_masses), np.bool_)
+        walkers = np.arange(body_count)
+        nodes = np.zeros(body_count, np.int64)
+        while len(nodes):
+            is_visited[nodes] = True
+            vectors_to_nodes = self.node_centres[nodes] - places[walkers]
+            squared_distances = np.einsum("ij,ij->i", vectors_to_nodes, vectors_to_nodes)
+            side_lengths = np.where(
+                nodes < self.cell_count,
+                self.cell_sides[np.minimum(nodes, self.cell_count - 1)],
+                0.0,
             )
-            is_opened = cell_side**2 >= tolerance**2 * squared_distance
-            is_opened &= node < self.cells
-            is_used = ~is_opened & (node != self.cells + bodies[walker])
-            pull = (
-                self.mass[node[is_used]] * (squared_distance[is_used] + SOFTENING_LENGTH**2) ** -1.5
+            is_opened = side_lengths**2 >= tolerance**2 * squared_distances
+            is_opened &= nodes < self.cell_count
+            is_used = ~is_opened & (nodes != self.cell_count + bodies[walkers])
+            pulls = (
+                self.node_masses[nodes[is_used]]
+                * (squared_distances[is_used] + SOFTENING_LENGTH**2) ** -1.5
             )
             for axis in range(3):
-                acceleration[:, axis] += np.bincount(
-                    walker[is_used], pull * distance_vectors[is_used, axis], body_count
+                accelerations[:, axis] += np.bincount(
+                    walkers[is_used], pulls * vectors_to_nodes[is_used, axis], body_count
                 )
-            interactions += np.bincount(walker[is_used], minlength=body_count)
-            walker, node = self._children_of_opened(walker[is_opened], node[is_opened])
-        return Forces(bodies, acceleration, interactions, is_visited)
+            interaction_counts += np.bincount(walkers[is_used], minlength=body_count)
+            walkers, nodes = self._children_of_opened(walkers[is_opened], nodes[is_opened])
+        return Forces(bodies, accelerations, interaction_counts, is_visited)
 
-    def _children_of_opened(self, walker: Numbers, node: Numbers) -> tuple[Numbers, Numbers]:
+    def _children_of_opened(
+        self, walkers: Numbers, opened_cells: Numbers
+    ) -> tuple[Numbers, Numbers]:
         """Return the children of opened cells, each with the walker that opened its parent."""
-        first_children = self.first_child[node]
-        child_counts = self.first_child[node + 1] - self.first_child[node]
-        last_walks = np.cumsum(child_counts)
-        child_indices = np.arange(last_walks[-1] if len(last_walks) else 0) - np.repeat(
-            last_walks - child_counts, child_counts
+        first_children = self.first_child_indices[opened_cells]
+        child_counts = (
+            self.first_child_indices[opened_cells + 1] - self.first_child_indices[opened_cells]
         )
-        return np.repeat(walker, child_counts), self.children[
+        end_indices = np.cumsum(child_counts)
+        child_indices = np.arange(end_indices[-1] if len(end_indices) else 0) - np.repeat(
+            end_indices - child_counts, child_counts
+        )
+        return np.repeat(walkers, child_counts), self.children[
             np.repeat(first_children, child_counts) + child_indices
         ]
 
@@ -147,82 +155,92 @@ class _Level:
 
 def _morton_keys(coordinates: Vectors) -> Numbers:
     """Return Morton keys: the interleaved bits of three coordinates in [0, 1)."""
-    grid = (coordinates * (1 << MOST_LEVELS)).astype(np.int64)
-    key = np.zeros(len(coordinates), np.int64)
+    grid_coordinates = (coordinates * (1 << MOST_LEVELS)).astype(np.int64)
+    keys = np.zeros(len(coordinates), np.int64)
     for bit_index in range(MOST_LEVELS):
         for axis in range(3):
-            key |= (grid[:, axis] >> bit_index & 1) << (3 * bit_index + axis)
-    return key
+            keys |= (grid_coordinates[:, axis] >> bit_index & 1) << (3 * bit_index + axis)
+    return keys
 
 
-def _cells_by_level(keys: Numbers, order: Numbers) -> Iterator[_Level]:
+def _cells_by_level(keys: Numbers, body_order: Numbers) -> Iterator[_Level]:
     """Yield the cells of each level, from the root down, until every body is alone."""
     for level in range(MOST_LEVELS):
-        box = keys >> 3 * (MOST_LEVELS - level)
-        starts = np.flatnonzero(np.diff(box, prepend=-1))
+        box_numbers = keys >> 3 * (MOST_LEVELS - level)
+        starts = np.flatnonzero(np.diff(box_numbers, prepend=-1))
         ends = np.append(starts[1:], len(keys))
-        has_several = ends - starts > 1
-        if not has_several.any():
+        has_several_bodies = ends - starts > 1
+        if not has_several_bodies.any():
             return
         yield _Level(
-            starts[has_several], ends[has_several], _second_bodies(order, starts, ends)[has_several]
+            starts[has_several_bodies],
+            ends[has_several_bodies],
+            _second_bodies(body_order, starts, ends)[has_several_bodies],
         )
 
 
-def _second_bodies(order: Numbers, starts: Numbers, ends: Numbers) -> Numbers:
+def _second_bodies(body_order: Numbers, starts: Numbers, ends: Numbers) -> Numbers:
     """Return for each cell the number of the body that was inserted second."""
-    smallest = np.minimum.reduceat(order, starts)
-    without_smallest = np.where(order == np.repeat(smallest, ends - starts), len(order), order)
-    second: Numbers = np.minimum.reduceat(without_smallest, starts)
-    return second
+    first_bodies = np.minimum.reduceat(body_order, starts)
+    later_bodies = np.where(
+        body_order == np.repeat(first_bodies, ends - starts), len(body_order), body_order
+    )
+    second_bodies: Numbers = np.minimum.reduceat(later_bodies, starts)
+    return second_bodies
 
 
-def _assemble(places: Vectors, cube_side: float, order: Numbers, levels: list[_Level]) -> Octree:
+def _assemble(
+    places: Vectors, cube_side: float, body_order: Numbers, levels: list[_Level]
+) -> Octree:
     """Return the tree from its levels."""
-    bodies = len(order)
+    body_count = len(body_order)
     depths = np.repeat(np.arange(len(levels)), [len(level.starts) for level in levels])
     starts, ends, second_bodies = (
         np.concatenate([getattr(level, name) for level in levels])
         for name in ("starts", "ends", "second_bodies")
     )
     order_of_nodes = np.lexsort((depths, second_bodies))
-    parents, deepest = _parent_of_nodes(bodies, order, levels, np.argsort(order_of_nodes))
+    parents, deepest_cells = _parents_and_deepest_cells(
+        body_count, body_order, levels, np.argsort(order_of_nodes)
+    )
     children = np.argsort(parents, kind="stable")[1:]
-    first_child = np.searchsorted(parents[children], np.arange(len(starts) + 1))
-    position_sums = np.concatenate((np.zeros((1, 3)), np.cumsum(places[order], axis=0)))
+    first_child_indices = np.searchsorted(parents[children], np.arange(len(starts) + 1))
+    position_sums = np.concatenate((np.zeros((1, 3)), np.cumsum(places[body_order], axis=0)))
     mean_positions = ((position_sums[ends] - position_sums[starts]) / (ends - starts)[:, None])[
         order_of_nodes
     ]
-    mass = np.concatenate(((ends - starts)[order_of_nodes], np.ones(bodies))) / bodies
-    size = np.ldexp(cube_side, -depths[order_of_nodes])
-    depth = depths[order_of_nodes][deepest] + 1
+    node_masses = (
+        np.concatenate(((ends - starts)[order_of_nodes], np.ones(body_count))) / body_count
+    )
+    cell_sides = np.ldexp(cube_side, -depths[order_of_nodes])
+    depth_by_body = depths[order_of_nodes][deepest_cells] + 1
     return Octree(
         len(starts),
-        order,
-        depth,
-        size,
+        body_order,
+        depth_by_body,
+        cell_sides,
         np.concatenate((mean_positions, places)),
-        mass,
-        first_child,
+        node_masses,
+        first_child_indices,
         children,
     )
 
 
-def _parent_of_nodes(
-    bodies: int, order: Numbers, levels: list[_Level], cell_numbers: Numbers
+def _parents_and_deepest_cells(
+    body_count: int, body_order: Numbers, levels: list[_Level], cell_numbers: Numbers
 ) -> tuple[Numbers, Numbers]:
     """Return the parent of each node, -1 for the root, and the deepest cell around each body."""
-    innermost_cell = np.full(bodies, -1)
-    parents = np.full(len(cell_numbers) + bodies, -1)
-    offset = 0
+    innermost_cells = np.full(body_count, -1)
+    parents = np.full(len(cell_numbers) + body_count, -1)
+    first_cell_index = 0
     for level in levels:
-        children = cell_numbers[offset : offset + len(level.starts)]
-        parents[children] = innermost_cell[level.starts]
-        innermost_cell[_indices_of_runs(level.starts, level.ends)] = np.repeat(
+        children = cell_numbers[first_cell_index : first_cell_index + len(level.starts)]
+        parents[children] = innermost_cells[level.starts]
+        innermost_cells[_indices_of_runs(level.starts, level.ends)] = np.repeat(
             children, level.ends - level.starts
         )
-        offset += len(level.starts)
-    parents[len(cell_numbers) + order] = innermost_cell
+        first_cell_index += len(level.starts)
+    parents[len(cell_numbers) + body_order] = innermost_cells
     return parents, parents[len(cell_numbers) :]
 
 

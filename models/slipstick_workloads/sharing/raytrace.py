@@ -63,13 +63,13 @@ class RayTests:
 
     Parameters
     ----------
-    tests : balls tested, for each primary ray with its shadow and reflected rays
-    ray, ball : pairs of a primary ray and a ball tested for it, some more than once
+    test_counts : balls tested, for each primary ray with its shadow and reflected rays
+    ray_indices, ball_indices : pairs of a primary ray and a ball tested for it, some more than once
     """
 
-    tests: Numbers
-    ray: Numbers
-    ball: Numbers
+    test_counts: Numbers
+    ray_indices: Numbers
+    ball_indices: Numbers
 
 
 class Balls:
@@ -81,38 +81,50 @@ class Balls:
         centres = np.zeros((1, 3))
         radii = np.array([0.5])
         axes = np.array([[0.0, 0.0, 1.0]])
-        groups = [(centres, radii)]
+        centres_and_radii = [(centres, radii)]
         for _ in range(generations):
             centres, radii, axes = _next_generation(centres, radii, axes)
-            groups.append((centres, radii))
-        self.centres = np.concatenate([group[0] for group in groups])
-        self.radii = np.concatenate([group[1] for group in groups])
-        self.parents = len(self.radii) - len(radii)
+            centres_and_radii.append((centres, radii))
+        self.centres = np.concatenate(
+            [
+                centres_and_radii_of_generation[0]
+                for centres_and_radii_of_generation in centres_and_radii
+            ]
+        )
+        self.radii = np.concatenate(
+            [
+                centres_and_radii_of_generation[1]
+                for centres_and_radii_of_generation in centres_and_radii
+            ]
+        )
+        self.parent_count = len(self.radii) - len(radii)
 
     def trace(self, directions: Vectors) -> RayTests:
         """Trace rays from the eye. Return the balls that each is tested against."""
-        rays = len(directions)
-        active_rays = np.arange(rays)
+        ray_count = len(directions)
+        active_rays = np.arange(ray_count)
         tested_pairs: list[tuple[Numbers, Numbers]] = []
         origins = np.broadcast_to(EYE_PLACE, directions.shape)
         for _ in range(2):
-            distance, ball = self._nearest_hit(active_rays, origins, directions, tested_pairs)
-            points, normals, is_hit = self._surface_points(origins, directions, distance, ball)
+            distances, balls = self._nearest_hit(active_rays, origins, directions, tested_pairs)
+            points, normals, is_hit = self._surface_points(origins, directions, distances, balls)
             active_rays = active_rays[is_hit]
             points = points[is_hit]
             normals = normals[is_hit]
             if not len(active_rays):
                 break
             for lamp in LAMP_PLACES:
-                self._nearest_hit(active_rays, points, _unit(lamp - points), tested_pairs)
+                self._nearest_hit(active_rays, points, _unit_vectors(lamp - points), tested_pairs)
             hit_directions = directions[is_hit]
             origins = points
             directions = (
                 hit_directions
                 - 2 * np.einsum("ij,ij->i", hit_directions, normals)[:, None] * normals
             )
-        ray, tested_balls = (np.concatenate(columns) for columns in zip(*tested_pairs, strict=True))
-        return RayTests(np.bincount(ray, minlength=rays), ray, tested_balls)
+        ray_indices, tested_balls = (
+            np.concatenate(columns) for columns in zip(*tested_pairs, strict=True)
+        )
+        return RayTests(np.bincount(ray_indices, minlength=ray_count), ray_indices, tested_balls)
 
     def _nearest_hit(
         self,
@@ -124,71 +136,73 @@ class Balls:
         """Walk the hierarchy of balls. Return the distance to the nearest hit of each ray, infinite
         if there is none, and the ball hit; add the pairs tested to `tested_pairs`.
         """
-        nearest_distance = np.full(len(rays), np.inf)
-        hit_ball = np.full(len(rays), -1)
-        ray = np.arange(len(rays))
-        ball = np.zeros(len(rays), np.int64)
-        while len(ray):
-            tested_pairs.append((rays[ray], ball))
-            towards_ball = self.centres[ball] - origins[ray]
-            distance_along = np.einsum("ij,ij->i", towards_ball, directions[ray])
-            squared_distance = np.einsum("ij,ij->i", towards_ball, towards_ball) - distance_along**2
-            radius = self.radii[ball]
-            half_chord = np.sqrt(np.maximum(radius**2 - squared_distance, 0))
-            distance = np.where(
-                (squared_distance < radius**2) & (distance_along - half_chord > SMALLEST_DISTANCE),
-                distance_along - half_chord,
+        nearest_distances = np.full(len(rays), np.inf)
+        hit_balls = np.full(len(rays), -1)
+        ray_indices = np.arange(len(rays))
+        balls = np.zeros(len(rays), np.int64)
+        while len(ray_indices):
+            tested_pairs.append((rays[ray_indices], balls))
+            towards_ball = self.centres[balls] - origins[ray_indices]
+            distance_along = np.einsum("ij,ij->i", towards_ball, directions[ray_indices])
+            squared_distances = (
+                np.einsum("ij,ij->i", towards_ball, towards_ball) - distance_along**2
+            )
+            radii = self.radii[balls]
+            half_chords = np.sqrt(np.maximum(radii**2 - squared_distances, 0))
+            distances = np.where(
+                (squared_distances < radii**2) & (distance_along - half_chords > SMALLEST_DISTANCE),
+                distance_along - half_chords,
                 np.inf,
             )
-            np.minimum.at(nearest_distance, ray, distance)
-            is_nearest = np.isfinite(distance) & (distance == nearest_distance[ray])
-            hit_ball[ray[is_nearest]] = ball[is_nearest]
+            np.minimum.at(nearest_distances, ray_indices, distances)
+            is_nearest = np.isfinite(distances) & (distances == nearest_distances[ray_indices])
+            hit_balls[ray_indices[is_nearest]] = balls[is_nearest]
             is_inside = (
-                (squared_distance < (BOUNDING_RADIUS * radius) ** 2)
-                & (distance_along > -BOUNDING_RADIUS * radius)
-                & (ball < self.parents)
+                (squared_distances < (BOUNDING_RADIUS * radii) ** 2)
+                & (distance_along > -BOUNDING_RADIUS * radii)
+                & (balls < self.parent_count)
             )
-            ray = np.repeat(ray[is_inside], CHILDREN_PER_BALL)
-            ball = (
-                ball[is_inside][:, None] * CHILDREN_PER_BALL + np.arange(1, CHILDREN_PER_BALL + 1)
+            ray_indices = np.repeat(ray_indices[is_inside], CHILDREN_PER_BALL)
+            balls = (
+                balls[is_inside][:, None] * CHILDREN_PER_BALL + np.arange(1, CHILDREN_PER_BALL + 1)
             ).ravel()
-        return nearest_distance, hit_ball
+        return nearest_distances, hit_balls
 
     def _surface_points(
-        self, origins: Vectors, directions: Vectors, distance: Vectors, ball: Numbers
+        self, origins: Vectors, directions: Vectors, distances: Vectors, balls: Numbers
     ) -> tuple[Vectors, Vectors, NDArray[np.bool_]]:
         """Return the end points of rays, the surface normals there, and whether each ray ends, at a
         ball or the floor.
         """
         is_falling = directions[:, 2] < -SMALLEST_DISTANCE
-        floor_distance = np.where(
+        floor_distances = np.where(
             is_falling,
             (FLOOR_HEIGHT - origins[:, 2]) / np.where(is_falling, directions[:, 2], -1.0),
             np.inf,
         )
-        floor_distance = np.where(floor_distance > SMALLEST_DISTANCE, floor_distance, np.inf)
-        end_distance = np.minimum(distance, floor_distance)
-        is_hit = np.isfinite(end_distance)
-        points = origins + np.where(is_hit, end_distance, 0.0)[:, None] * directions
-        upright = np.broadcast_to(np.array([0.0, 0.0, 1.0]), points.shape)
+        floor_distances = np.where(floor_distances > SMALLEST_DISTANCE, floor_distances, np.inf)
+        end_distances = np.minimum(distances, floor_distances)
+        is_hit = np.isfinite(end_distances)
+        points = origins + np.where(is_hit, end_distances, 0.0)[:, None] * directions
+        floor_normals = np.broadcast_to(np.array([0.0, 0.0, 1.0]), points.shape)
         normals = np.where(
-            (distance < floor_distance)[:, None],
-            _unit(points - self.centres[ball] + SMALLEST_DISTANCE),
-            upright,
+            (distances < floor_distances)[:, None],
+            _unit_vectors(points - self.centres[balls] + SMALLEST_DISTANCE),
+            floor_normals,
         )
         return points, normals, is_hit
 
 
 def pixels(width: int, height: int) -> Vectors:
     """Return the directions from the eye through the pixels of an image, row by row."""
-    view_direction = _unit(-EYE_PLACE)
-    right = _unit(np.cross(view_direction, np.array([0.0, 0.0, 1.0])))
+    view_direction = _unit_vectors(-EYE_PLACE)
+    right = _unit_vectors(np.cross(view_direction, np.array([0.0, 0.0, 1.0])))
     up = np.cross(right, view_direction)
     half_view = np.tan(np.radians(VIEW_ANGLE / 2))
     x = (np.arange(width) + 0.5) / width * 2 - 1
     y = 1 - (np.arange(height) + 0.5) / height * 2
-    rays = view_direction + half_view * (y[:, None, None] * up + x[None, :, None] * right)
-    return _unit(rays.reshape(-1, 3))
+    ray_vectors = view_direction + half_view * (y[:, None, None] * up + x[None, :, None] * right)
+    return _unit_vectors(ray_vectors.reshape(-1, 3))
 
 
 def _next_generation(
@@ -197,29 +211,31 @@ def _next_generation(
     """Return centres, radii and axes of nine balls on each ball, a third its radius: six around
     its equator, three near the top of its axis.
     """
-    tangent = _unit(
+    tangents = _unit_vectors(
         np.cross(axes, np.where(np.abs(axes[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]))
     )
-    second_tangent = np.cross(axes, tangent)
+    second_tangents = np.cross(axes, tangents)
     azimuth = np.radians(np.concatenate((np.arange(6) * 60.0, 30.0 + np.arange(3) * 120.0)))
     tilt = np.radians(np.array([90.0] * 6 + [30.0] * 3))
-    horizontal = (
-        np.cos(azimuth)[:, None] * tangent[:, None]
-        + np.sin(azimuth)[:, None] * second_tangent[:, None]
+    horizontal_directions = (
+        np.cos(azimuth)[:, None] * tangents[:, None]
+        + np.sin(azimuth)[:, None] * second_tangents[:, None]
     )
-    outward = np.sin(tilt)[:, None] * horizontal + np.cos(tilt)[:, None] * axes[:, None]
-    child_centres = centres[:, None] + outward * (radii * 4 / 3)[:, None, None]
+    outward_directions = (
+        np.sin(tilt)[:, None] * horizontal_directions + np.cos(tilt)[:, None] * axes[:, None]
+    )
+    child_centres = centres[:, None] + outward_directions * (radii * 4 / 3)[:, None, None]
     return (
         child_centres.reshape(-1, 3),
         np.repeat(radii / 3, CHILDREN_PER_BALL),
-        outward.reshape(-1, 3),
+        outward_directions.reshape(-1, 3),
     )
 
 
-def _unit(vectors: Vectors) -> Vectors:
+def _unit_vectors(vectors: Vectors) -> Vectors:
     """Return vectors scaled to the length 1."""
-    units: Vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return units
+    unit_vectors: Vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return unit_vectors
 
 
 BALL_BYTES = 192
@@ -266,29 +282,35 @@ def raytrace(
     """
     layout = MemoryLayout(page)
     scene = Balls(generations)
-    balls = layout.array(len(scene.radii), BALL_BYTES)
-    frame = layout.array(image * image, PIXEL_BYTES)
+    ball_array = layout.array(len(scene.radii), BALL_BYTES)
+    frame_array = layout.array(image * image, PIXEL_BYTES)
     queue_records = layout.array(processors + 1, QUEUE_BYTES)
-    jobs = [
-        _trace_jobs(scene, area, image, balls, numbered_at_once)
+    jobs_by_processor = [
+        _trace_jobs(scene, area, image, ball_array, numbered_at_once)
         for area in _cut_image(image, processors, job_across, job_down)
     ]
     queues: list[deque[_Job]] = []
 
-    def body(processor: int) -> Iterator[Access]:
+    def accesses_of_processor(processor: int) -> Iterator[Access]:
         if processor == 0:
-            queues[:] = [deque(processor_jobs) for processor_jobs in jobs]
-            yield balls.write_span(0, len(scene.radii))
+            queues[:] = [deque(processor_jobs) for processor_jobs in jobs_by_processor]
+            yield ball_array.write_span(0, len(scene.radii))
             yield queue_records.write_span(0, processors + 1)
         yield Arrive(START)
         for offset in range(processors):
             yield from _empty_queues(
-                queues, (processor + offset) % processors, queue_records, frame
+                queues, (processor + offset) % processors, queue_records, frame_array
             )
         yield Arrive("render")
 
     return SharedProgram(
-        "Raytrace", processors, layout.pages, body, "balls tested", layout.words_per_page, message
+        "Raytrace",
+        processors,
+        layout.pages,
+        accesses_of_processor,
+        "balls tested",
+        layout.words_per_page,
+        message,
     )
 
 
@@ -300,7 +322,7 @@ class _Job:
 
     pixels: Items
     balls: Read
-    tests: tuple[int, ...]
+    test_counts: tuple[int, ...]
 
 
 def _empty_queues(
@@ -324,14 +346,14 @@ def _empty_queues(
 
 def _execute_job(job: _Job, records: SharedArray, frame: SharedArray) -> Iterator[Access]:
     """Yield the accesses of executing a job."""
-    counter = np.array([COUNTER_ITEM])
+    counter_item = np.array([COUNTER_ITEM])
     yield job.balls
-    for tests in job.tests:
+    for test_count in job.test_counts:
         yield Acquire(COUNTER_ITEM)
-        yield records.read(counter)
-        yield records.write(counter, HEAD_FIELD)
+        yield records.read(counter_item)
+        yield records.write(counter_item, HEAD_FIELD)
         yield Release(COUNTER_ITEM)
-        yield Compute(tests)
+        yield Compute(test_count)
     yield frame.write(job.pixels)
 
 
@@ -349,18 +371,20 @@ def _cut_image(image: int, processors: int, job_across: int, job_down: int) -> l
             f" {job_down} on {processors_across}"
             f" x {processors_down} processors"
         )
-    columns, rows = (_part_bounds(image, count) for count in (processors_across, processors_down))
+    column_bounds, row_bounds = (
+        _part_bounds(image, count) for count in (processors_across, processors_down)
+    )
     return [
         [
             (
-                np.arange(y, min(y + job_down, bottom))[:, None] * image
+                np.arange(y, min(y + job_down, end_row))[:, None] * image
                 + np.arange(x, min(x + job_across, right))
             ).ravel()
-            for y in range(top, bottom, job_down)
+            for y in range(top_row, end_row, job_down)
             for x in range(left_edge, right, job_across)
         ]
-        for top, bottom in rows
-        for left_edge, right in columns
+        for top_row, end_row in row_bounds
+        for left_edge, right in column_bounds
     ]
 
 
@@ -372,7 +396,7 @@ def _part_bounds(count: int, part_count: int) -> list[tuple[int, int]]:
 
 
 def _trace_jobs(
-    scene: Balls, jobs: list[Items], image: int, balls: SharedArray, rays_at_once: int
+    scene: Balls, jobs: list[Items], image: int, ball_array: SharedArray, rays_at_once: int
 ) -> list[_Job]:
     """Return the jobs of a processor with their costs and the balls that they test; all their rays
     are traced together.
@@ -380,20 +404,28 @@ def _trace_jobs(
     end_rays = np.cumsum([len(job) for job in jobs])
     job_of_ray = np.repeat(np.arange(len(jobs)), np.diff(end_rays, prepend=0))
     ray_tests = scene.trace(pixels(image, image)[np.concatenate(jobs)])
-    job_ball_keys = np.unique(job_of_ray[ray_tests.ray] * balls.count + ray_tests.ball)
-    balls_by_job = np.split(
-        job_ball_keys % balls.count,
-        np.searchsorted(job_ball_keys, np.arange(1, len(jobs)) * balls.count),
+    job_ball_keys = np.unique(
+        job_of_ray[ray_tests.ray_indices] * ball_array.count + ray_tests.ball_indices
     )
-    tests = np.split(ray_tests.tests, end_rays[:-1])
+    balls_by_job = np.split(
+        job_ball_keys % ball_array.count,
+        np.searchsorted(job_ball_keys, np.arange(1, len(jobs)) * ball_array.count),
+    )
+    tests_by_job = np.split(ray_tests.test_counts, end_rays[:-1])
     return [
-        _Job(job, balls.read(balls_by_job[index]), _tests_per_batch(tests[index], rays_at_once))
+        _Job(
+            job,
+            ball_array.read(balls_by_job[index]),
+            _test_counts_of_batches(tests_by_job[index], rays_at_once),
+        )
         for index, job in enumerate(jobs)
     ]
 
 
-def _tests_per_batch(tests: Items, rays_at_once: int) -> tuple[int, ...]:
+def _test_counts_of_batches(test_counts: Items, rays_at_once: int) -> tuple[int, ...]:
     """Return the number of tests of each batch; a batch has the rays that get their numbers
     together.
     """
-    return tuple(np.add.reduceat(tests, np.arange(0, len(tests), rays_at_once)).tolist())
+    return tuple(
+        np.add.reduceat(test_counts, np.arange(0, len(test_counts), rays_at_once)).tolist()
+    )

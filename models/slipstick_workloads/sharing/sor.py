@@ -45,22 +45,31 @@ def sor(
     ('black', 0)
     """
     layout = MemoryLayout(page)
-    colours = {name: layout.array(rows, columns // 2 * DOUBLE_BYTES) for name in ("red", "black")}
+    array_by_colour = {
+        name: layout.array(rows, columns // 2 * DOUBLE_BYTES) for name in ("red", "black")
+    }
 
-    def body(processor: int) -> Iterator[Access]:
+    def accesses_of_processor(processor: int) -> Iterator[Access]:
         first_row, end_row = items_of_processor(rows, processors, processor)
-        for array in colours.values():
+        for array in array_by_colour.values():
             yield array.write_span(first_row, end_row)
         yield Arrive(START)
         first_updated_row = max(first_row, 1)
         end_updated_row = min(end_row, rows - 1)
         for _ in range(iterations):
             for updated_colour, read_colour in (("red", "black"), ("black", "red")):
-                yield colours[read_colour].read_span(first_updated_row - 1, end_updated_row + 1)
-                yield colours[updated_colour].write_span(first_updated_row, end_updated_row)
+                yield array_by_colour[read_colour].read_span(
+                    first_updated_row - 1, end_updated_row + 1
+                )
+                yield array_by_colour[updated_colour].write_span(first_updated_row, end_updated_row)
                 yield Compute((end_updated_row - first_updated_row) * (columns // 2))
                 yield Arrive(updated_colour)
 
     return SharedProgram(
-        "SOR", processors, layout.pages, body, "points updated", layout.words_per_page
+        "SOR",
+        processors,
+        layout.pages,
+        accesses_of_processor,
+        "points updated",
+        layout.words_per_page,
     )

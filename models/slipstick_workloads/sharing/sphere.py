@@ -71,41 +71,53 @@ def sphere(
     ['sweep', 'sweep', 'filter']
     """
     layout = MemoryLayout(page)
-    cells = 2 * pitch
-    points = 4 * pitch
-    solution = layout.array((cells + 1) * points, POINT_BYTES)
-    coefficients = layout.array((cells + 1) * points, COEFFICIENT_BYTES)
+    row_count = 2 * pitch
+    points_per_row = 4 * pitch
+    solution = layout.array((row_count + 1) * points_per_row, POINT_BYTES)
+    coefficients = layout.array((row_count + 1) * points_per_row, COEFFICIENT_BYTES)
 
-    def body(processor: int) -> Iterator[Access]:
-        first_row, end_row = items_of_processor(cells, processors, processor)
+    def accesses_of_processor(processor: int) -> Iterator[Access]:
+        first_row, end_row = items_of_processor(row_count, processors, processor)
         if processor == 0:
-            yield solution.write_span(0, (cells + 1) * points)
-            yield coefficients.write_span(0, (cells + 1) * points)
+            yield solution.write_span(0, (row_count + 1) * points_per_row)
+            yield coefficients.write_span(0, (row_count + 1) * points_per_row)
         yield Arrive(START)
         for _ in range(steps):
             for _ in range(sweeps):
-                yield coefficients.read_span(first_row * points, (end_row + 1) * points)
-                yield solution.read_span(first_row * points, (end_row + 1) * points)
+                yield coefficients.read_span(
+                    first_row * points_per_row, (end_row + 1) * points_per_row
+                )
+                yield solution.read_span(first_row * points_per_row, (end_row + 1) * points_per_row)
                 for row in range(first_row, end_row + 1):
-                    yield Compute(points if row > first_row else 0)
-                    yield from _update_row(solution, row, points, row % locks)
+                    yield Compute(points_per_row if row > first_row else 0)
+                    yield from _update_row(solution, row, points_per_row, row % locks)
                 yield Arrive("sweep")
             if filtered >= 90:
                 continue
             for row in range(first_row, end_row + (processor == processors - 1)):
                 if abs(90 - 90 * row / pitch) > filtered:
-                    yield from _update_row(solution, row, points, row % locks)
-                    yield Compute(points * ceil(log2(points)) // NEIGHBOURS_PER_POINT)
+                    yield from _update_row(solution, row, points_per_row, row % locks)
+                    yield Compute(
+                        points_per_row * ceil(log2(points_per_row)) // NEIGHBOURS_PER_POINT
+                    )
             yield Arrive("filter")
 
     return SharedProgram(
-        "Sphere", processors, layout.pages, body, "cells", layout.words_per_page, message
+        "Sphere",
+        processors,
+        layout.pages,
+        accesses_of_processor,
+        "cells",
+        layout.words_per_page,
+        message,
     )
 
 
-def _update_row(solution: SharedArray, row: int, points: int, lock: int) -> Iterator[Access]:
+def _update_row(
+    solution: SharedArray, row: int, points_per_row: int, lock: int
+) -> Iterator[Access]:
     """Yield the accesses that change a row of the solution under its lock."""
     yield Acquire(lock)
-    yield solution.read_span(row * points, (row + 1) * points)
-    yield solution.write_span(row * points, (row + 1) * points)
+    yield solution.read_span(row * points_per_row, (row + 1) * points_per_row)
+    yield solution.write_span(row * points_per_row, (row + 1) * points_per_row)
     yield Release(lock)

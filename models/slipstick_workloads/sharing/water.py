@@ -79,36 +79,36 @@ def water(
     """
     layout = MemoryLayout(page)
     records = layout.array(molecules, RECORD_BYTES)
-    sums = layout.array(len(LOCK_OF_SUM), DOUBLE_BYTES)
-    places = _places_by_step(molecules, steps, seed)
-    pairs_by_step = [_Pairs(places_of_step, cut_off) for places_of_step in places]
+    sum_array = layout.array(len(LOCK_OF_SUM), DOUBLE_BYTES)
+    places_by_step = _places_by_step(molecules, steps, seed)
+    pairs_by_step = [_Pairs(places_of_step, cut_off) for places_of_step in places_by_step]
 
-    def body(processor: int) -> Iterator[Access]:
+    def accesses_of_processor(processor: int) -> Iterator[Access]:
         first_molecule, end_molecule = items_of_processor(molecules, processors, processor)
         own_items = np.arange(first_molecule, end_molecule)
         if processor == 0:
             yield records.write_span(0, molecules)
-            yield sums.write_span(0, len(LOCK_OF_SUM))
+            yield sum_array.write_span(0, len(LOCK_OF_SUM))
         yield Arrive(START)
         for step in range(steps):
             yield from _move_own_molecules(records, own_items)
             yield Arrive("predict")
             yield from _force_phase(records, own_items, pairs_by_step[step])
-            yield from _add_to_sum("virial", sums, molecules)
+            yield from _add_to_sum("virial", sum_array, molecules)
             yield Arrive("forces")
             yield from _move_own_molecules(records, own_items)
-            yield from _add_to_sum("kinetic", sums, molecules)
+            yield from _add_to_sum("kinetic", sum_array, molecules)
             yield Arrive("correct")
             yield records.read(pairs_by_step[step].molecules_in_pairs(own_items))
             yield Compute(pairs_by_step[step].pair_count(own_items))
-            yield from _add_to_sum("potential", sums, molecules)
+            yield from _add_to_sum("potential", sum_array, molecules)
             yield Arrive("potential")
 
     return SharedProgram(
         "Water",
         processors,
         layout.pages,
-        body,
+        accesses_of_processor,
         "pairs of molecules",
         layout.words_per_page,
         message,
@@ -130,7 +130,7 @@ def _force_phase(records: SharedArray, own_items: Items, pairs: _Pairs) -> Itera
     yield records.read(molecules_in_pairs)
     yield Compute(pairs.pair_count(own_items))
     molecules_in_order = molecules_in_pairs[
-        np.argsort((molecules_in_pairs - own_items[0]) % pairs.molecules)
+        np.argsort((molecules_in_pairs - own_items[0]) % pairs.molecule_count)
     ]
     for molecule in molecules_in_order.tolist():
         molecule_item = np.array([molecule])
@@ -141,12 +141,12 @@ def _force_phase(records: SharedArray, own_items: Items, pairs: _Pairs) -> Itera
         yield Compute(0)
 
 
-def _add_to_sum(name: str, sums: SharedArray, molecules: int) -> Iterator[Access]:
+def _add_to_sum(name: str, sum_array: SharedArray, molecules: int) -> Iterator[Access]:
     """Yield the accesses that add to a sum over all molecules, under its lock."""
     sum_item = np.array([LOCK_OF_SUM[name]])
     yield Acquire(molecules + LOCK_OF_SUM[name])
-    yield sums.read(sum_item)
-    yield sums.write(sum_item)
+    yield sum_array.read(sum_item)
+    yield sum_array.write(sum_item)
     yield Release(molecules + LOCK_OF_SUM[name])
 
 
@@ -160,7 +160,7 @@ class _Pairs:
     cut_off: float
 
     @property
-    def molecules(self) -> int:
+    def molecule_count(self) -> int:
         """The number of molecules."""
         return len(self.places)
 
@@ -176,7 +176,9 @@ class _Pairs:
 
     def _partners(self, own_items: Items) -> Items:
         """Return, for each given molecule, the next molecules by number: half of all others."""
-        return (own_items[:, None] + np.arange(1, self.molecules // 2 + 1)) % self.molecules
+        return (
+            own_items[:, None] + np.arange(1, self.molecule_count // 2 + 1)
+        ) % self.molecule_count
 
     def _is_near(self, own_items: Items) -> NDArray[np.bool_]:
         """Return which partners of the given molecules are within the cut-off."""
@@ -184,8 +186,10 @@ class _Pairs:
         distances = np.abs(self.places[own_items][:, None, :] - self.places[partners])
         distances = np.minimum(distances, 1 - distances)
         is_near: NDArray[np.bool_] = (distances**2).sum(axis=2) < self.cut_off**2
-        if self.molecules % 2 == 0:  # the molecule exactly opposite is counted from one side only
-            is_near[own_items >= self.molecules // 2, -1] = False
+        if (
+            self.molecule_count % 2 == 0
+        ):  # the molecule exactly opposite is counted from one side only
+            is_near[own_items >= self.molecule_count // 2, -1] = False
         return is_near
 
 
@@ -202,4 +206,4 @@ def _places_by_step(molecules: int, steps: int, seed: int) -> list[NDArray[np.fl
     )
     initial_places = lattice + generator.uniform(-LATTICE_JITTER, LATTICE_JITTER, (molecules, 3))
     drifts = np.cumsum(generator.normal(0, STEP_DEVIATION, (steps, molecules, 3)), axis=0)
-    return [((initial_places + offset) / lattice_side) % 1.0 for offset in drifts]
+    return [((initial_places + drift) / lattice_side) % 1.0 for drift in drifts]

@@ -12,7 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick_workloads.billiards.counts import collisions_per_step, first_dependent, observe
+from slipstick_workloads.billiards.counts import (
+    collisions_per_step,
+    first_dependents_by_collision,
+    observe,
+)
 from slipstick_workloads.billiards.simulation import (
     BilliardSimulation,
     BilliardTable,
@@ -44,7 +48,7 @@ def test_a_step_executes_as_much_as_leaves_the_sequential_state(
         BilliardTable(uniform_start(balls, seed)),
     )
     sizes = collisions_per_step(
-        first_dependent([sequential.step().cause for _ in range(count)]), processors
+        first_dependents_by_collision([sequential.step().cause for _ in range(count)]), processors
     )
     reference, now, shuffled = (
         BilliardSimulation(uniform_start(balls, seed)),
@@ -71,7 +75,7 @@ def test_a_step_executes_as_much_as_leaves_the_sequential_state(
 @given(st.integers(2, 40), st.integers(0, 10**6))
 def test_more_processors_execute_no_less_in_a_first_step(balls: int, seed: int) -> None:
     run = BilliardSimulation(uniform_start(balls, seed))
-    dependent = first_dependent([run.step().cause for _ in range(100)])
+    dependent = first_dependents_by_collision([run.step().cause for _ in range(100)])
     first = [collisions_per_step(dependent, processors)[0] for processors in range(1, 30)]
     assert first == sorted(first)
     for processors, size in enumerate(first, start=1):
@@ -82,9 +86,9 @@ def test_more_processors_execute_no_less_in_a_first_step(balls: int, seed: int) 
 
 
 def test_one_processor_executes_everything_one_by_one() -> None:
-    assert collisions_per_step(first_dependent([-1, 0, 1, 2]), 1) == [1, 1, 1, 1]
-    assert collisions_per_step(first_dependent([-1, 0, 1, 2]), 8) == [1, 1, 1, 1]
-    assert collisions_per_step(first_dependent([-1] * 5), 2) == [2, 2, 1]
+    assert collisions_per_step(first_dependents_by_collision([-1, 0, 1, 2]), 1) == [1, 1, 1, 1]
+    assert collisions_per_step(first_dependents_by_collision([-1, 0, 1, 2]), 8) == [1, 1, 1, 1]
+    assert collisions_per_step(first_dependents_by_collision([-1] * 5), 2) == [2, 2, 1]
 
 
 @pytest.mark.turns(3)
@@ -106,7 +110,7 @@ def test_parallelism_grows_with_balls_and_with_processors() -> None:
 def test_more_steps_give_no_more_parallelism() -> None:
     # Places and speeds stay as random as they were at the start, so parts of a run are alike.
     run = BilliardSimulation(uniform_start(1000, 1))
-    dependent = np.array(first_dependent([run.step().cause for _ in range(40_000)]))
+    dependent = np.array(first_dependents_by_collision([run.step().cause for _ in range(40_000)]))
     ahead = np.minimum(dependent - np.arange(len(dependent)), 32)
     early, late = ahead[:15_000].mean(), ahead[20_000:35_000].mean()
     assert early == pytest.approx(late, rel=0.03)
@@ -123,7 +127,9 @@ def test_from_any_collision_on_as_many_are_independent_as_lines_say(balls: int) 
     """
     count = 40_000
     run = BilliardSimulation(uniform_start(balls, 1))
-    dependent = np.array(first_dependent([run.step().cause for _ in range(count)]))[: count - 1000]
+    dependent = np.array(first_dependents_by_collision([run.step().cause for _ in range(count)]))[
+        : count - 1000
+    ]
     for processors in (4, 32, 64, 10**6):
         ahead = np.minimum(dependent - np.arange(len(dependent)), processors).mean()
         expected = math.sqrt(math.pi * balls / 6) * math.erf(processors * math.sqrt(1.5 / balls))

@@ -172,8 +172,8 @@ def test_a_search_that_finds_its_bin_from_the_time_does_not_lengthen_with_the_ba
         for balls in (1250, 10_000)
     ]
     assert longer[1] > 2 * longer[0]
-    passed = observe(1250, 4000, seed=1, width=0.008, is_direct=True)
-    assert passed.entries_passed < observe(1250, 4000, seed=1, width=0.008).entries_passed
+    passed = observe(1250, 4000, seed=1, bin_width=0.008, is_direct=True)
+    assert passed.entries_passed < observe(1250, 4000, seed=1, bin_width=0.008).entries_passed
     assert passed.parallelism(32) == observe(1250, 4000, seed=1).parallelism(32)
 
 
@@ -194,7 +194,9 @@ def test_an_addition_is_a_search_that_grows_with_the_balls() -> None:
     """
     few, many = (observe(balls, 4000, seed=1) for balls in (1600, 6400))
     assert 1.2 < (many.entries_passed / few.entries_passed) < 4
-    found = [observe(1600, 4000, seed=1, width=width).entries_passed for width in (0.01, 0.1, 1.0)]
+    found = [
+        observe(1600, 4000, seed=1, bin_width=width).entries_passed for width in (0.01, 0.1, 1.0)
+    ]
     assert min(found) == found[1]
 
 
@@ -204,7 +206,7 @@ def test_the_best_bins_pass_least() -> None:
         balls: _counts_with_best_width(balls, 2000, 1, 0.1).entries_passed for balls in (400, 6400)
     }
     assert found == {
-        balls: min(observe(balls, 2000, seed=1, width=width).entries_passed for width in WIDTHS)
+        balls: min(observe(balls, 2000, seed=1, bin_width=width).entries_passed for width in WIDTHS)
         for balls in found
     }
     best, plain = (answer(balls=100, bins=bins).steps for bins in ("best", "width"))

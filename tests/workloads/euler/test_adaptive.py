@@ -16,8 +16,8 @@ from slipstick_workloads.euler.solver import (
     cells_by_step,
     nodes,
     primitive,
-    subtree_counts,
-    update_work,
+    subtree_count_by_node,
+    work_by_updated_node,
 )
 from tests.specs import shared_machine
 
@@ -69,12 +69,12 @@ def test_the_leaves_are_the_tube_and_the_last_tree_has_the_printed_nodes() -> No
     for cells in steps[:: len(steps) // 9]:
         edges = np.concatenate([[0.0], np.cumsum(cells.width)])
         np.testing.assert_allclose(edges[:-1], cells.place * cells.width, atol=1e-12)
-        tree = subtree_counts(cells)
+        tree = subtree_count_by_node(cells)
         assert tree.count(0) == len(cells.level)
         assert sum(tree) == len(tree) - 1
-    assert len(subtree_counts(steps[-1])) == 339
+    assert len(subtree_count_by_node(steps[-1])) == 339
     # More unbalanced, and larger, as the waves spread.
-    assert len(subtree_counts(steps[0])) < 100
+    assert len(subtree_count_by_node(steps[0])) < 100
 
 
 def test_pass_2b_loses_all_processors_but_one_and_no_task_waits() -> None:
@@ -83,7 +83,7 @@ def test_pass_2b_loses_all_processors_but_one_and_no_task_waits() -> None:
         answer(**given),
         26e-6
         * sum(
-            len(subtree_counts(cells_by_step(TOLERANCE, 9)[279 * (k + 1) // 3 - 1]))
+            len(subtree_count_by_node(cells_by_step(TOLERANCE, 9)[279 * (k + 1) // 3 - 1]))
             for k in range(3)
         ),
     )
@@ -96,11 +96,11 @@ def test_the_work_of_an_update_is_that_of_the_nodes_that_stay_are_made_or_remove
     """Nodes are looked up one by one as sets, from the trees of two steps."""
     before, after = cells_by_step(TOLERANCE, 9)[120], cells_by_step(TOLERANCE, 9)[121]
     old, new = set(nodes(before)), set(nodes(after))
-    work = update_work(before, after)
-    assert len(work) == len(subtree_counts(after)) == len(new)
+    work = work_by_updated_node(before, after)
+    assert len(work) == len(subtree_count_by_node(after)) == len(new)
     assert sum(work) == len(old & new) + 3 * len(new - old) + 2 * len(old - new)
     assert (new - old) | (old - new)
-    assert set(update_work(after, after)) == {1}
+    assert set(work_by_updated_node(after, after)) == {1}
 
 
 def test_unequal_work_lengthens_the_wait_at_the_end_of_pass_2a() -> None:
@@ -137,7 +137,7 @@ def test_the_loss_at_the_barrier_goes_with_the_size_of_a_task_over_that_of_the_t
     few, more = (
         dict[str, float | str](passes="1", inside=0.0, steps=8, deepest=each) for each in (9, 11)
     )
-    nodes = [len(subtree_counts(cells_by_step(TOLERANCE, each)[-1])) for each in (9, 11)]
+    nodes = [len(subtree_count_by_node(cells_by_step(TOLERANCE, each)[-1])) for each in (9, 11)]
     ratio = lost("barrier:pass-1", **few) / lost("barrier:pass-1", **more)
     assert ratio == pytest.approx(nodes[1] / nodes[0], rel=0.5)
     assert lost("barrier:pass-1", **few, min_size=4) > 1.3 * lost("barrier:pass-1", **few)
