@@ -78,8 +78,8 @@ class CompiledKernel:
         self._run_events = run_events
         self._trace = trace
         self._blocks = [draw.blocks(seed, replication) for draw in plan.draws]
-        self._rows: list[Array] = []
-        self._times: list[list[Array]] = [[] for _ in plan.groups]
+        self._statistics_blocks: list[Array] = []
+        self._response_blocks: list[list[Array]] = [[] for _ in plan.groups]
         initial_tables = State._make(
             table.copy() for table in _initial_tables(plan, 0 if trace is None else 4096)
         )
@@ -91,20 +91,20 @@ class CompiledKernel:
     def _start_customers(self) -> None:
         """Start the customers of closed groups and programs, and plan the first arrivals."""
         tables = self.state
-        run = self.state.run[0]
+        run_record = self.state.run[0]
         token_count = 0
-        arrivals = list[tuple[float, int, int]]()
+        first_arrivals = list[tuple[float, int, int]]()
         for group_number, group in enumerate(self.plan.groups):
             if group.kind == "open":
                 self._refill_draws(group.arrivals)
                 tables.values_taken[group.arrivals] = 1
-                arrivals.append(
-                    (tables.values[group.arrivals, 0], len(arrivals), -1 - group_number)
+                first_arrivals.append(
+                    (tables.values[group.arrivals, 0], len(first_arrivals), -1 - group_number)
                 )
                 continue
-            tokens = tables.token[token_count : token_count + len(group.starts)]
-            tokens["group"], tokens["instruction_number"] = group_number, group.starts
-            token_count += len(tokens)
+            group_tokens = tables.token[token_count : token_count + len(group.starts)]
+            group_tokens["group"], group_tokens["instruction_number"] = group_number, group.starts
+            token_count += len(group_tokens)
         started_tokens = tables.token[:token_count]
         started_tokens["customer"], started_tokens["permits"], started_tokens["weight"] = (
             np.arange(token_count),
@@ -123,29 +123,30 @@ class CompiledKernel:
         ):
             started_tokens[column] = -1
         if token_count:
-            tables.queue[READY], run.first_free, started_tokens["next"][-1] = (
+            tables.queue[READY], run_record.first_free, started_tokens["next"][-1] = (
                 (0, token_count - 1),
                 started_tokens["next"][-1],
                 -1,
             )
-            run.free_count -= token_count
+            run_record.free_count -= token_count
         # A sorted list is a heap.
-        tables.heap[: len(arrivals)] = [
-            (order, token, time) for time, order, token in sorted(arrivals)
+        tables.heap[: len(first_arrivals)] = [
+            (event_order, token_code, time)
+            for time, event_order, token_code in sorted(first_arrivals)
         ]
-        run.next_order = run.events_planned = len(arrivals)
+        run_record.next_order = run_record.events_planned = len(first_arrivals)
 
     def _refill_draws(self, draw_number: int) -> None:
         """Supply the loop with the next block of random numbers of the draw with a number."""
         tables = self.state
         distribution = self.plan.draws[draw_number].distribution
-        block = (
+        value_block = (
             np.full(tables.values.shape[1], distribution.mean)
             if distribution.is_constant
             else next(self._blocks[draw_number])
         )
-        tables.values[draw_number, : len(block)] = block
-        tables.values_taken[draw_number], tables.values_ready[draw_number] = 0, len(block)
+        tables.values[draw_number, : len(value_block)] = value_block
+        tables.values_taken[draw_number], tables.values_ready[draw_number] = 0, len(value_block)
 
     @property
     def now(self) -> float:
@@ -172,13 +173,13 @@ class CompiledKernel:
         last_event_number = self.events + events
         while True:
             return_reason = self._run_events(self.state, last_event_number - self.events)
-            run = self.state.run[0]
+            run_record = self.state.run[0]
             if return_reason == Return.NEEDS_RANDOM:
-                self._refill_draws(run.needed)
+                self._refill_draws(run_record.needed)
             elif return_reason == Return.NEEDS_SPACE:
-                added_rows = max(int(run.needed), len(self.state.token))
+                added_row_count = max(int(run_record.needed), len(self.state.token))
                 self.state = _enlarged_tables(
-                    self.state, added_rows, added_rows + len(self.state.heap)
+                    self.state, added_row_count, added_row_count + len(self.state.heap)
                 )
             else:
                 self._take_out_rows()
@@ -190,33 +191,33 @@ class CompiledKernel:
         which then have room for new ones.
         """
         tables = self.state
-        run = self.state.run[0]
-        self._rows.append(tables.rows[: run.row_count].copy())
-        for group_number, times in enumerate(self._times):
-            times.append(
+        run_record = self.state.run[0]
+        self._statistics_blocks.append(tables.rows[: run_record.row_count].copy())
+        for group_number, time_blocks in enumerate(self._response_blocks):
+            time_blocks.append(
                 tables.responses[group_number, : tables.group[group_number].response_count].copy()
             )
         tables.group["response_count"] = 0
         if self._trace is not None:
             self._trace += [
                 (time, *executed_instruction)
-                for *executed_instruction, time in tables.trace[: run.trace_length].tolist()
+                for *executed_instruction, time in tables.trace[: run_record.trace_length].tolist()
             ]
-        run.row_count = run.trace_length = 0
+        run_record.row_count = run_record.trace_length = 0
 
     def take_rows(self) -> Array:
         """Return the rows of statistics written since the last call, and forget them."""
-        rows = np.concatenate([np.zeros((0, Layout(self.plan).width)), *self._rows])
-        self._rows.clear()
+        rows = np.concatenate([np.zeros((0, Layout(self.plan).width)), *self._statistics_blocks])
+        self._statistics_blocks.clear()
         return rows
 
     def take_responses(self, group_number: int) -> Array:
         """Return the response times of the cycles of a group that ended since the last call, and
         forget them [s].
         """
-        times = np.concatenate([np.zeros(0), *self._times[group_number]])
-        self._times[group_number].clear()
-        return times
+        response_times = np.concatenate([np.zeros(0), *self._response_blocks[group_number]])
+        self._response_blocks[group_number].clear()
+        return response_times
 
     def waits(self) -> list[Wait]:
         """List the customers that wait for locks and barriers, with the holders of each lock."""
@@ -252,10 +253,10 @@ class CompiledKernel:
     def _customers_in_queue(self, queue_number: int) -> list[int]:
         """List the customers in the queue with a number, in its order."""
         customers = []
-        token = self.state.queue[queue_number, 0]
-        while token >= 0:
-            customers.append(int(self.state.token[token].customer))
-            token = self.state.token[token].next
+        token_number = self.state.queue[queue_number, 0]
+        while token_number >= 0:
+            customers.append(int(self.state.token[token_number].customer))
+            token_number = self.state.token[token_number].next
         return customers
 
 
@@ -268,7 +269,7 @@ def _initial_tables(plan: Plan, trace_length: int) -> State:
     draws = plan.draws
     label_count = len(plan.labels)
     block_size = BLOCKS[-1] if any(not draw.distribution.is_constant for draw in draws) else 1
-    run = _run_at_start(plan, layout)
+    run_table = _run_at_start(plan, layout)
     return State(
         **_instruction_table(plan),
         targets=_whole_numbers([*plan.targets, 0]),
@@ -279,7 +280,9 @@ def _initial_tables(plan: Plan, trace_length: int) -> State:
         last_branch_times=np.zeros((0, label_count)),
         registers=np.zeros((0, plan.registers), dtype=np.int64),
         resource=_resource_table(plan, layout),
-        queue=np.full((run[0].first_barrier_queue + len(plan.barriers), 2), -1, dtype=np.int64),
+        queue=np.full(
+            (run_table[0].first_barrier_queue + len(plan.barriers), 2), -1, dtype=np.int64
+        ),
         waiting=np.zeros(len(plan.barriers), dtype=np.int64),
         holder=np.zeros(sum(lock.permits for lock in plan.locks), dtype=np.int64),
         **_breaker_tables(plan),
@@ -290,7 +293,7 @@ def _initial_tables(plan: Plan, trace_length: int) -> State:
         values=np.zeros((max(len(draws), 1), block_size)),
         values_taken=np.zeros(len(draws), dtype=np.int64),
         values_ready=np.zeros(len(draws), dtype=np.int64),
-        run=run,
+        run=run_table,
         statistics=np.zeros(layout.width),
         rows=np.zeros((ROWS_KEPT, layout.width)),
         responses=np.zeros((len(plan.groups), TIMES_KEPT)),
@@ -300,28 +303,30 @@ def _initial_tables(plan: Plan, trace_length: int) -> State:
 
 def _run_at_start(plan: Plan, layout: Layout) -> Rows:
     """Return the table of one row that holds the numbers of the run as a whole, at time 0."""
-    run: Rows = np.zeros(1, RUN)
-    run[0].first_free = run[0].running = -1
-    run[0].cycles_per_row = run[0].cycles_to_row = cycles_per_row(plan)
-    run[0].alive = plan.population
-    run[0].first_lock = len(plan.stations)
-    run[0].tally_column, run[0].pipeline_column = (
+    run_table: Rows = np.zeros(1, RUN)
+    run_table[0].first_free = run_table[0].running = -1
+    run_table[0].cycles_per_row = run_table[0].cycles_to_row = cycles_per_row(plan)
+    run_table[0].alive = plan.population
+    run_table[0].first_lock = len(plan.stations)
+    run_table[0].tally_column, run_table[0].pipeline_column = (
         min(columns, default=0) for columns in (layout.tries, layout.executions)
     )
-    run[0].first_barrier_queue = 1 + 3 * len(plan.resources)
-    return run
+    run_table[0].first_barrier_queue = 1 + 3 * len(plan.resources)
+    return run_table
 
 
 def _instruction_table(plan: Plan) -> dict[str, Any]:
     """Return the instructions of a plan, with the constant time of each, or else the number of the
     distribution that it draws from.
     """
-    draw_numbers = [_number_of_draw(*row) for row in plan.code]
+    draw_numbers = [_draw_number_of_instruction(*instruction) for instruction in plan.code]
     distributions = [draw.distribution for draw in plan.draws]
-    constants = [distributions[number].mean if number >= 0 else 0.0 for number in draw_numbers]
+    constants = [
+        distributions[draw_number].mean if draw_number >= 0 else 0.0 for draw_number in draw_numbers
+    ]
     varying_draws = (
-        -1 if number >= 0 and distributions[number].is_constant else number
-        for number in draw_numbers
+        -1 if draw_number >= 0 and distributions[draw_number].is_constant else draw_number
+        for draw_number in draw_numbers
     )
     return {
         "code": np.array(plan.code, dtype=np.int64).reshape(len(plan.code), -1),
@@ -335,7 +340,7 @@ def _whole_numbers(numbers: Any) -> Ints:
     return np.array(list(numbers), dtype=np.int64)
 
 
-def _number_of_draw(op: int, *operands: int) -> int:
+def _draw_number_of_instruction(op: int, *operands: int) -> int:
     """Return the number of the draw from which an instruction takes its value; -1 if it draws
     none.
     """
@@ -347,9 +352,9 @@ def _number_of_draw(op: int, *operands: int) -> int:
         Op.PATIENCE,
         Op.PICK,
     )
-    operand_index_of_first = dict.fromkeys(ops_of_first_operand, 0)
+    operand_index_by_op = dict.fromkeys(ops_of_first_operand, 0)
     operand_index = {
-        **operand_index_of_first,
+        **operand_index_by_op,
         Op.SERVE: 1,
         Op.SET_COUNT: 2,
         Op.PIPELINE: 1,
@@ -362,12 +367,12 @@ def _number_of_draw(op: int, *operands: int) -> int:
 def _resource_table(plan: Plan, layout: Layout) -> Rows:
     """Return the table with a row for each station and each lock."""
     resource_count = len(plan.resources)
-    table: Rows = np.zeros(resource_count, RESOURCE)
-    table["statistics_column"], table["next_to_leave"] = layout.present_time, -1
-    for queue_kind, name in enumerate(("queue", "serving", "spinning")):
-        table[name] = 1 + queue_kind * resource_count + np.arange(resource_count)
-    stations = table[: len(plan.stations)]
-    locks = table[len(plan.stations) :]
+    resource_table: Rows = np.zeros(resource_count, RESOURCE)
+    resource_table["statistics_column"], resource_table["next_to_leave"] = layout.present_time, -1
+    for kind_number, queue_column in enumerate(("queue", "serving", "spinning")):
+        resource_table[queue_column] = 1 + kind_number * resource_count + np.arange(resource_count)
+    station_rows = resource_table[: len(plan.stations)]
+    lock_rows = resource_table[len(plan.stations) :]
     kind_by_order = {
         ARRIVAL: StationKind.FCFS,
         RANDOM: StationKind.FCFS,
@@ -375,38 +380,49 @@ def _resource_table(plan: Plan, layout: Layout) -> Rows:
     }
     kind_with_rates_by_order = {ARRIVAL: StationKind.SHARED, SHARED: StationKind.SHARED}
     first_rates = accumulate((len(station.rates) for station in plan.stations), initial=0)
-    for row, station, first_rate in zip(stations, plan.stations, first_rates, strict=False):
+    for station_row, station, first_rate in zip(
+        station_rows, plan.stations, first_rates, strict=False
+    ):
         discipline = DISCIPLINES[station.discipline]
-        row.servers = station.servers
-        row.rate_count = len(station.rates)
-        row.first_rate = first_rate
-        row.kind = (
+        station_row.servers = station.servers
+        station_row.rate_count = len(station.rates)
+        station_row.first_rate = first_rate
+        station_row.kind = (
             kind_with_rates_by_order.get(discipline.order, StationKind.ORDERED)
             if station.rates
             else kind_by_order.get(discipline.order, StationKind.ORDERED)
         )
         if station.may_be_abandoned and discipline.order == ARRIVAL and station.rates:
-            row.kind = StationKind.ORDERED
+            station_row.kind = StationKind.ORDERED
         if station.is_weighted:
-            row.kind = StationKind.WEIGHTED
-        row.serves_in_arrival_order = row.kind == StationKind.SHARED and discipline.order == ARRIVAL
-        row.last_first = discipline.order == REVERSE
-        row.in_random_order = discipline.order == RANDOM
-        row.preempts = discipline.preemptive
-        row.overtime = station.overtime
-    for number, column in layout.extra_time.items():
-        stations[number].waits_column = column
-    for number, column in layout.given_up_time.items():
-        stations[number].given_up_column = column
-    locks["waits_column"], locks["servers"] = layout.grants, [lock.permits for lock in plan.locks]
-    locks["busy_count"] = [lock.permits if lock.noun == COUNTER else 0 for lock in plan.locks]
-    breaker_locks = [
-        lock_row for lock_row, lock in zip(locks, plan.locks, strict=True) if lock.rule is not None
+            station_row.kind = StationKind.WEIGHTED
+        station_row.serves_in_arrival_order = (
+            station_row.kind == StationKind.SHARED and discipline.order == ARRIVAL
+        )
+        station_row.last_first = discipline.order == REVERSE
+        station_row.in_random_order = discipline.order == RANDOM
+        station_row.preempts = discipline.preemptive
+        station_row.overtime = station.overtime
+    for resource_number, column in layout.extra_time.items():
+        station_rows[resource_number].waits_column = column
+    for resource_number, column in layout.given_up_time.items():
+        station_rows[resource_number].given_up_column = column
+    lock_rows["waits_column"], lock_rows["servers"] = (
+        layout.grants,
+        [lock_plan.permits for lock_plan in plan.locks],
+    )
+    lock_rows["busy_count"] = [
+        lock_plan.permits if lock_plan.noun == COUNTER else 0 for lock_plan in plan.locks
     ]
-    for number, breaker_lock in enumerate(breaker_locks):
-        breaker_lock.kind, breaker_lock.breaker = StationKind.BREAKER, number
-    locks["first_holder"] = np.cumsum(locks["servers"]) - locks["servers"]
-    return table
+    breaker_rows = [
+        lock_row
+        for lock_row, lock_plan in zip(lock_rows, plan.locks, strict=True)
+        if lock_plan.rule is not None
+    ]
+    for resource_number, breaker_row in enumerate(breaker_rows):
+        breaker_row.kind, breaker_row.breaker = StationKind.BREAKER, resource_number
+    lock_rows["first_holder"] = np.cumsum(lock_rows["servers"]) - lock_rows["servers"]
+    return resource_table
 
 
 def _breaker_tables(plan: Plan) -> dict[str, Any]:
@@ -414,27 +430,30 @@ def _breaker_tables(plan: Plan) -> dict[str, Any]:
     of them.
     """
     rules = [lock.rule for lock in plan.locks if lock.rule is not None]
-    table: Rows = np.zeros(len(rules), BREAKER)
+    breaker_table: Rows = np.zeros(len(rules), BREAKER)
     first_outcomes = accumulate((rule.calls for rule in rules), initial=0)
-    for row, rule, first_outcome in zip(table, rules, first_outcomes, strict=False):
-        row.failures, row.calls, row.trials, row.first_outcome = (
+    for breaker_row, rule, first_outcome in zip(breaker_table, rules, first_outcomes, strict=False):
+        breaker_row.failures, breaker_row.calls, breaker_row.trials, breaker_row.first_outcome = (
             *(rule.failures, rule.calls, rule.trials),
             first_outcome,
         )
-    return {"breaker": table, "outcome": _whole_numbers([0] * sum(rule.calls for rule in rules))}
+    return {
+        "breaker": breaker_table,
+        "outcome": _whole_numbers([0] * sum(rule.calls for rule in rules)),
+    }
 
 
 def _group_table(plan: Plan, layout: Layout) -> Rows:
     """Return the table of groups of customers."""
-    table: Rows = np.zeros(len(plan.groups), GROUP)
-    table["kind"] = [GroupKind[group.kind.upper()] for group in plan.groups]
-    table["first_instruction"] = [group.starts[0] for group in plan.groups]
-    table["arrival_draw"] = [group.arrivals for group in plan.groups]
-    table["statistics_column"], table["first_label_column"] = (
+    group_table: Rows = np.zeros(len(plan.groups), GROUP)
+    group_table["kind"] = [GroupKind[group.kind.upper()] for group in plan.groups]
+    group_table["first_instruction"] = [group.starts[0] for group in plan.groups]
+    group_table["arrival_draw"] = [group.arrivals for group in plan.groups]
+    group_table["statistics_column"], group_table["first_label_column"] = (
         layout.cycles,
         layout.first_label_column,
     )
-    return table
+    return group_table
 
 
 def _pool_tables(plan: Plan) -> dict[str, Any]:
@@ -462,11 +481,11 @@ def _pool_tables(plan: Plan) -> dict[str, Any]:
         for roots in pool_plan.roots:
             root_tasks += [tasks_before + root for root in roots]
             problem_ends.append(len(root_tasks))
-        last_parts = {next_first - 1 for next_first in pool_plan.first}
+        last_parts = {first_of_next_task - 1 for first_of_next_task in pool_plan.first}
         task_rows += [[parts_before + first_part, -1, -1] for first_part in pool_plan.first[:-1]]
         part_rows += [
-            [tasks_before + added_task if added_task >= 0 else -1, part in last_parts]
-            for part, added_task in enumerate(pool_plan.added)
+            [tasks_before + added_task if added_task >= 0 else -1, part_index in last_parts]
+            for part_index, added_task in enumerate(pool_plan.added)
         ]
         part_times += pool_plan.times
     return {
@@ -483,7 +502,7 @@ def _pool_tables(plan: Plan) -> dict[str, Any]:
 def _enlarged_tables(tables: State, added_tokens: int, added_events: int) -> State:
     """Return the tables with room for more tokens and events."""
 
-    def lengthened(table_name: str, added_rows: int) -> NDArray[Any]:
+    def lengthened_table(table_name: str, added_rows: int) -> NDArray[Any]:
         """Return a copy of a table with further rows of zeros at its end."""
         table = getattr(tables, table_name)
         enlarged_table = np.zeros((len(table) + added_rows, *table.shape[1:]), dtype=table.dtype)
@@ -491,16 +510,16 @@ def _enlarged_tables(tables: State, added_tokens: int, added_events: int) -> Sta
         return enlarged_table
 
     token_tables = {
-        name: lengthened(name, added_tokens)
+        name: lengthened_table(name, added_tokens)
         for name in ("token", "time_by_label", "last_branch_times", "registers")
     }
-    larger_tables = tables._replace(**token_tables, heap=lengthened("heap", added_events))
+    larger_tables = tables._replace(**token_tables, heap=lengthened_table("heap", added_events))
     tokens_before = len(tables.token)
-    run = larger_tables.run[0]
+    run_record = larger_tables.run[0]
     larger_tables.token["next"][tokens_before:] = [
         *range(tokens_before + 1, tokens_before + added_tokens),
-        run.first_free,
+        run_record.first_free,
     ]
-    run.first_free = tokens_before
-    run.free_count += added_tokens
+    run_record.first_free = tokens_before
+    run_record.free_count += added_tokens
     return larger_tables

@@ -34,11 +34,11 @@ def _cache_folder() -> str:
     """Return the folder of the compiled code, which is named after the text that the code is made
     of.
     """
-    digest = hashlib.sha256()
+    code_digest = hashlib.sha256()
     for file in (*sorted(Path(__file__).parent.glob("*.py")), Path(plan.__file__)):
-        digest.update(file.read_bytes())
+        code_digest.update(file.read_bytes())
     cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return str(Path(cache_home) / "slipstick" / f"loop-{digest.hexdigest()[:16]}")
+    return str(Path(cache_home) / "slipstick" / f"loop-{code_digest.hexdigest()[:16]}")
 
 
 def compiled(function: F) -> F:
@@ -76,17 +76,17 @@ def plan_event(tables: State, time: float, token_number: int) -> int:
     """Add an event to the event list, and return its number."""
     run = tables.run[0]
     event_order: int = run.next_order
-    position = run.events_planned
+    heap_index = run.events_planned
     run.next_order += 1
     run.events_planned += 1
-    while position > 0:
-        parent = (position - 1) >> 1
+    while heap_index > 0:
+        parent_index = (heap_index - 1) >> 1
         # Later in planning, so it stays below what happens at the same time.
-        if tables.heap[parent].time <= time:
+        if tables.heap[parent_index].time <= time:
             break
-        move_event(tables, position, parent)
-        position = parent
-    event = tables.heap[position]
+        move_event(tables, heap_index, parent_index)
+        heap_index = parent_index
+    event = tables.heap[heap_index]
     event.time = time
     event.order = event_order
     event.token = token_number
@@ -103,10 +103,10 @@ def is_earlier(first_event: Row, second_event: Row) -> bool:
 
 
 @inlined
-def move_event(tables: State, position: int, source_position: int) -> None:
+def move_event(tables: State, target_index: int, source_index: int) -> None:
     """Copy an event to another place of the heap of events."""
-    event = tables.heap[position]
-    source_event = tables.heap[source_position]
+    event = tables.heap[target_index]
+    source_event = tables.heap[source_index]
     event.time = source_event.time
     event.order = source_event.order
     event.token = source_event.token
@@ -117,17 +117,19 @@ def remove_first_event(tables: State) -> None:
     """Remove the first event of the event list."""
     tables.run[0].events_planned -= 1
     event_count = tables.run[0].events_planned
-    position = 0
-    child = 1
-    while child < event_count:
-        if child + 1 < event_count and is_earlier(tables.heap[child + 1], tables.heap[child]):
-            child += 1
-        if is_earlier(tables.heap[event_count], tables.heap[child]):
+    heap_index = 0
+    child_index = 1
+    while child_index < event_count:
+        if child_index + 1 < event_count and is_earlier(
+            tables.heap[child_index + 1], tables.heap[child_index]
+        ):
+            child_index += 1
+        if is_earlier(tables.heap[event_count], tables.heap[child_index]):
             break
-        move_event(tables, position, child)
-        position = child
-        child = 2 * child + 1
-    move_event(tables, position, event_count)
+        move_event(tables, heap_index, child_index)
+        heap_index = child_index
+        child_index = 2 * child_index + 1
+    move_event(tables, heap_index, event_count)
 
 
 @inlined
@@ -157,14 +159,14 @@ def append(tables: State, queue_number: int, token_number: int) -> None:
 
 
 @inlined
-def insert_at(tables: State, queue_number: int, token_number: int, position: int) -> None:
-    """Insert a token into a queue, behind the first `position` tokens."""
+def insert_at(tables: State, queue_number: int, token_number: int, tokens_before: int) -> None:
+    """Insert a token into a queue, behind the first `tokens_before` tokens."""
     previous_token_number = -1
-    current = tables.queue[queue_number, 0]
-    for _ in range(position):
-        previous_token_number = current
-        current = tables.token[current].next
-    put_between(tables, queue_number, token_number, previous_token_number, current)
+    current_token_number = tables.queue[queue_number, 0]
+    for _ in range(tokens_before):
+        previous_token_number = current_token_number
+        current_token_number = tables.token[current_token_number].next
+    put_between(tables, queue_number, token_number, previous_token_number, current_token_number)
 
 
 @inlined
@@ -314,8 +316,8 @@ def begin_state(tables: State, breaker: Row, half_open: int) -> None:
     breaker.state_number += 1
     breaker.half_open = half_open
     breaker.trials_begun = breaker.trials_passed = breaker.next_outcome = breaker.failed_tries = 0
-    for call in range(breaker.first_outcome, breaker.first_outcome + breaker.calls):
-        tables.outcome[call] = 0
+    for outcome_index in range(breaker.first_outcome, breaker.first_outcome + breaker.calls):
+        tables.outcome[outcome_index] = 0
 
 
 @inlined
@@ -509,8 +511,8 @@ def service_rate(tables: State, resource: Row) -> float:
             resource.first_rate + min(resource.present_count, resource.rate_count) - 1
         ]
         return speed if resource.serves_in_arrival_order else speed / resource.total_weight
-    shared: float = min(resource.present_count, resource.servers) / resource.total_weight
-    return shared
+    shared_speed: float = min(resource.present_count, resource.servers) / resource.total_weight
+    return shared_speed
 
 
 @inlined
@@ -669,7 +671,7 @@ def merge_heaps(tables: State, first_token_number: int, second_token_number: int
     Source: Sleator and Tarjan, SIAM Journal on Computing 15(1), 1986, 52-69.
     """
     top_token_number = -1
-    token_above = -1
+    upper_token_number = -1
     while first_token_number >= 0 and second_token_number >= 0:
         first_record = tables.token[first_token_number]
         second_record = tables.token[second_token_number]
@@ -677,18 +679,18 @@ def merge_heaps(tables: State, first_token_number: int, second_token_number: int
             second_record.finish == first_record.finish and second_record.order < first_record.order
         ):
             first_token_number, second_token_number = second_token_number, first_token_number
-        if token_above < 0:
+        if upper_token_number < 0:
             top_token_number = first_token_number
         else:
-            tables.token[token_above].subheap = first_token_number
-        token_above = first_token_number
+            tables.token[upper_token_number].subheap = first_token_number
+        upper_token_number = first_token_number
         lower_record = tables.token[first_token_number]
         first_token_number = lower_record.next
         lower_record.next = lower_record.subheap
-    remaining_heap = max(first_token_number, second_token_number)
-    if token_above < 0:
-        return remaining_heap
-    tables.token[token_above].subheap = remaining_heap
+    remaining_token_number = max(first_token_number, second_token_number)
+    if upper_token_number < 0:
+        return remaining_token_number
+    tables.token[upper_token_number].subheap = remaining_token_number
     return top_token_number
 
 
@@ -967,10 +969,10 @@ def grant(tables: State, resource: Row, token_number: int, now: float) -> None:
 @inlined
 def count_wait(tables: State, resource: Row, token_number: int, now: float) -> None:
     """Add a wait for a lock that ended to the sums of the waiting times."""
-    wait = now - tables.token[token_number].request_time
+    waiting_time = now - tables.token[token_number].request_time
     tables.statistics[resource.waits_column] += 1.0
-    tables.statistics[resource.waits_column + 1] += wait
-    tables.statistics[resource.waits_column + 2] += wait * wait
+    tables.statistics[resource.waits_column + 1] += waiting_time
+    tables.statistics[resource.waits_column + 2] += waiting_time * waiting_time
 
 
 @inlined
@@ -979,13 +981,13 @@ def remove_holder(tables: State, resource: Row, token_number: int) -> None:
     it.
     """
     resource.busy_count -= 1
-    position = resource.first_holder
-    last_position = resource.first_holder + resource.busy_count
-    while tables.holder[position] != token_number:
-        position += 1
-    while position < last_position:
-        tables.holder[position] = tables.holder[position + 1]
-        position += 1
+    holder_index = resource.first_holder
+    last_index = resource.first_holder + resource.busy_count
+    while tables.holder[holder_index] != token_number:
+        holder_index += 1
+    while holder_index < last_index:
+        tables.holder[holder_index] = tables.holder[holder_index + 1]
+        holder_index += 1
 
 
 @inlined
@@ -1056,60 +1058,60 @@ def serve(tables: State, token_number: int, instruction: Row, value: float, now:
     """Execute SERVE: visit a station, which may depend on the customer or on the token's
     destination.
     """
-    where = instruction[5]
-    place_draw = instruction[7]
+    where_code = instruction[5]
+    place_draw_code = instruction[7]
     token_record = tables.token[token_number]
-    station = instruction[1]
-    if where == Where.OWN:
-        station += token_record.customer
-    elif where == Where.DESTINATION:
-        station += token_record.destination
+    station_number = instruction[1]
+    if where_code == Where.OWN:
+        station_number += token_record.customer
+    elif where_code == Where.DESTINATION:
+        station_number += token_record.destination
     token_record.label = instruction[3]
     token_record.wait_label = instruction[4]
     token_record.rank = instruction[6]
-    if place_draw > 0:
-        token_record.queue_place = take_value(tables, place_draw - 1)
-    enter(tables, tables.resource[station], token_number, value, now)
+    if place_draw_code > 0:
+        token_record.queue_place = take_value(tables, place_draw_code - 1)
+    enter(tables, tables.resource[station_number], token_number, value, now)
     return False
 
 
 @inlined
-def whole_count(count: float, value: float) -> int:
+def drawn_whole_count(count: float, value: float) -> int:
     """Return a whole number of rounds or items; the fraction of the count is the probability of one
     more.
     """
-    rounds = int(count)
-    return rounds + (1 if value < count - rounds else 0)
+    whole_rounds = int(count)
+    return whole_rounds + (1 if value < count - whole_rounds else 0)
 
 
 @inlined
 def execute_branch_instruction(
-    tables: State, token_number: int, instruction: Row, op: int, value: float
+    tables: State, token_number: int, instruction: Row, operation: int, value: float
 ) -> bool:
     """Execute an instruction that sets the next instruction or the destination: DRAW_DESTINATION,
     NEXT_DESTINATION, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH.
     """
     token_record = tables.token[token_number]
-    if op == Op.CHOOSE:
-        option = instruction[2]
-        last_option = option + instruction[3] - 1
-        while option < last_option and value >= tables.cumulative[option]:
-            option += 1
-        token_record.instruction_number = tables.targets[option]
-    elif op == Op.JUMP:
+    if operation == Op.CHOOSE:
+        target_index = instruction[2]
+        last_target_index = target_index + instruction[3] - 1
+        while target_index < last_target_index and value >= tables.cumulative[target_index]:
+            target_index += 1
+        token_record.instruction_number = tables.targets[target_index]
+    elif operation == Op.JUMP:
         token_record.instruction_number = instruction[1]
-    elif op == Op.SET_COUNT:
-        tables.registers[token_number, instruction[1]] = whole_count(
+    elif operation == Op.SET_COUNT:
+        tables.registers[token_number, instruction[1]] = drawn_whole_count(
             tables.counts[instruction[2]], value
         )
-    elif op == Op.LOOP:
+    elif operation == Op.LOOP:
         if tables.registers[token_number, instruction[1]] <= 0:
             token_record.instruction_number = instruction[2]
         else:
             tables.registers[token_number, instruction[1]] -= 1
-    elif op == Op.SWITCH:
+    elif operation == Op.SWITCH:
         token_record.instruction_number = tables.targets[instruction[1] + token_record.index]
-    elif op == Op.DRAW_DESTINATION:
+    elif operation == Op.DRAW_DESTINATION:
         token_record.destination = (
             instruction[2]
             + (token_record.customer - instruction[2] + 1 + int(value * (instruction[3] - 1)))
@@ -1161,25 +1163,25 @@ def least_loaded_option(
 ) -> int:
     """Return the index of the option of least load; of equal ones, one chosen by a random value."""
     least_load = greatest_load = load_of_option(tables, first_resource, rule, now)
-    for option in range(1, option_count):
-        load = load_of_option(tables, first_resource + option, rule, now)
+    for option_index in range(1, option_count):
+        load = load_of_option(tables, first_resource + option_index, rule, now)
         least_load = min(least_load, load)
         greatest_load = max(greatest_load, load)
     # Sums of times that differ by rounding are equal.
     largest_equal_load = least_load + NEVER_WAITED * greatest_load
     equal_count = 0
-    for option in range(option_count):
+    for option_index in range(option_count):
         equal_count += (
-            load_of_option(tables, first_resource + option, rule, now) <= largest_equal_load
+            load_of_option(tables, first_resource + option_index, rule, now) <= largest_equal_load
         )
     options_to_skip = int(value * equal_count)
-    chosen_option = 0
-    for option in range(option_count):
-        if load_of_option(tables, first_resource + option, rule, now) <= largest_equal_load:
+    chosen_index = 0
+    for option_index in range(option_count):
+        if load_of_option(tables, first_resource + option_index, rule, now) <= largest_equal_load:
             if options_to_skip == 0:
-                chosen_option = option
+                chosen_index = option_index
             options_to_skip -= 1
-    return chosen_option
+    return chosen_index
 
 
 @inlined
@@ -1192,25 +1194,28 @@ def pick(tables: State, token_number: int, instruction: Row, value: float, now: 
     first_target = instruction[4]
     option_count = instruction[5]
     first_resource = first_target + option_count
-    option = 0
+    option_index = 0
     if rule == PickRule.IN_TURN:
-        option = int(tables.statistics[tally_column]) % option_count
+        option_index = int(tables.statistics[tally_column]) % option_count
     elif rule != PickRule.SHORTER_OF_TWO:
-        option = least_loaded_option(tables, first_resource, option_count, rule, value, now)
+        option_index = least_loaded_option(tables, first_resource, option_count, rule, value, now)
     else:
         # One random number chooses an ordered pair of different stations.
         pair_index = int(value * option_count * (option_count - 1))
-        option = pair_index // (option_count - 1)
-        second_option = pair_index % (option_count - 1)
-        if second_option >= option:
-            second_option += 1
-        second_present = tables.resource[
-            tables.targets[first_resource + second_option]
+        option_index = pair_index // (option_count - 1)
+        second_index = pair_index % (option_count - 1)
+        if second_index >= option_index:
+            second_index += 1
+        second_present_count = tables.resource[
+            tables.targets[first_resource + second_index]
         ].present_count
-        if second_present < tables.resource[tables.targets[first_resource + option]].present_count:
-            option = second_option
+        if (
+            second_present_count
+            < tables.resource[tables.targets[first_resource + option_index]].present_count
+        ):
+            option_index = second_index
     tables.statistics[tally_column] += 1.0
-    tables.token[token_number].instruction_number = tables.targets[first_target + option]
+    tables.token[token_number].instruction_number = tables.targets[first_target + option_index]
     return True
 
 
@@ -1304,13 +1309,13 @@ def execute_parallel_instruction(
     item before it has left.
     """
     token_record = tables.token[token_number]
-    op = instruction[0]
-    if op == Op.FORK or op == Op.PIPELINE:
+    operation = instruction[0]
+    if operation == Op.FORK or operation == Op.PIPELINE:
         return begin_branches(tables, token_number, instruction, value, now)
-    if op == Op.JOIN:
+    if operation == Op.JOIN:
         join(tables, token_number, instruction, now)
         return False
-    if op == Op.ENTER_STAGE:
+    if operation == Op.ENTER_STAGE:
         if (
             token_record.previous_item < 0
             or tables.token[token_record.previous_item].stages_passed > instruction[1]
@@ -1343,7 +1348,7 @@ def begin_branches(
     token_record = tables.token[token_number]
     is_pipeline = instruction[0] == Op.PIPELINE
     branch_count = (
-        whole_count(tables.counts[instruction[1]], value) if is_pipeline else instruction[2]
+        drawn_whole_count(tables.counts[instruction[1]], value) if is_pipeline else instruction[2]
     )
     token_record.instruction_number = instruction[4] if is_pipeline else instruction[3]
     if branch_count == 0:
@@ -1367,11 +1372,11 @@ def begin_branches(
     if not is_pipeline and instruction[5] > 0:
         tables.token[token_record.child].index = token_record.index
         passed_lock = tables.resource[tables.run[0].first_lock + instruction[5] - 1]
-        for position in range(
+        for holder_index in range(
             passed_lock.first_holder, passed_lock.first_holder + passed_lock.busy_count
         ):
-            if tables.holder[position] == token_number:
-                tables.holder[position] = token_record.child
+            if tables.holder[holder_index] == token_number:
+                tables.holder[holder_index] = token_record.child
         take_out(tables, READY, token_record.child)
         insert_at(tables, READY, token_record.child, 0)
     return False
@@ -1387,13 +1392,13 @@ def reply(tables: State, token_number: int, instruction: Row, now: float) -> boo
     for _ in range(fork_count):
         body_token_number = tables.token[body_token_number].parent
     customer_token_number = tables.token[body_token_number].parent
-    level_token_number = token_number
+    branch_token_number = token_number
     for _ in range(fork_count + 1):
         for label in range(tables.time_by_label.shape[1]):
             tables.time_by_label[customer_token_number, label] += tables.time_by_label[
-                level_token_number, label
+                branch_token_number, label
             ]
-        level_token_number = tables.token[level_token_number].parent
+        branch_token_number = tables.token[branch_token_number].parent
     tables.token[body_token_number].parent = -1
     tables.token[customer_token_number].child = -1
     tables.token[customer_token_number].booked_until = now
@@ -1422,11 +1427,11 @@ def spawn(tables: State, token_number: int, instruction: Row, now: float) -> boo
         tables.run[0].unended_branches += 1
     else:
         taken_lock = tables.resource[tables.run[0].first_lock + lock_number]
-        for position in range(
+        for holder_index in range(
             taken_lock.first_holder, taken_lock.first_holder + taken_lock.busy_count
         ):
-            if tables.holder[position] == token_number:
-                tables.holder[position] = branch_token_number
+            if tables.holder[holder_index] == token_number:
+                tables.holder[holder_index] = branch_token_number
     append(tables, READY, branch_token_number)
     return True
 
@@ -1489,8 +1494,8 @@ def execute_lock_instruction(
     TAKE_TICKET, AWAIT_TURN and BACK_OFF.
     """
     token_record = tables.token[token_number]
-    op = instruction[0]
-    if op == Op.BACK_OFF:
+    operation = instruction[0]
+    if operation == Op.BACK_OFF:
         doubling_count = tables.registers[token_number, instruction[3]]
         pause_time = (
             min(
@@ -1504,29 +1509,29 @@ def execute_lock_instruction(
         tables.registers[token_number, instruction[3]] = min(doubling_count + 1, 60)
         return pass_time(tables, token_number, instruction[2], pause_time, now)
     resource = tables.resource[tables.run[0].first_lock + instruction[1]]
-    if op == Op.ACQUIRE:
+    if operation == Op.ACQUIRE:
         token_record.label = instruction[2]
         token_record.rank = instruction[3]
         token_record.excludes = instruction[4]
         token_record.permits = instruction[5]
         return ask(tables, resource, token_number, now)
-    if op == Op.RELEASE:
+    if operation == Op.RELEASE:
         release(tables, resource, token_number, instruction[2], now)
-    elif op == Op.REQUEST:
+    elif operation == Op.REQUEST:
         token_record.permits = 1
         request(tables, resource, token_number, now)
-    elif op == Op.ATTEMPT:
+    elif operation == Op.ATTEMPT:
         if not is_free(resource):
             token_record.instruction_number = instruction[2]
         elif not instruction[3]:
             accumulate(tables, resource, now)
             grant(tables, resource, token_number, now)
-    elif op == Op.AWAIT_FREE:
+    elif operation == Op.AWAIT_FREE:
         if not is_free(resource):
             token_record.label = instruction[2]
             append(tables, resource.spinning, token_number)
             return False
-    elif op == Op.TAKE_TICKET:
+    elif operation == Op.TAKE_TICKET:
         tables.registers[token_number, instruction[2]], token_record.permits = (
             resource.ended_visits + resource.present_count,
             1,
@@ -1551,10 +1556,10 @@ def execute_barrier(tables: State, token_number: int, instruction: Row, now: flo
     every other token waits.
     """
     barrier_number = instruction[1]
-    parties = instruction[2]
+    party_count = instruction[2]
     label = instruction[3]
     queue_number = tables.run[0].first_barrier_queue + barrier_number
-    if tables.waiting[barrier_number] + 1 < parties:
+    if tables.waiting[barrier_number] + 1 < party_count:
         tables.token[token_number].label = label
         append(tables, queue_number, token_number)
         tables.waiting[barrier_number] += 1
@@ -1607,11 +1612,11 @@ def execute_pool_instruction(
     """Execute an instruction on a pool of tasks: ENTER_POOL, TAKE_TASK, WORK, NEXT_PART and
     ADD_TASK.
     """
-    op = instruction[0]
+    operation = instruction[0]
     pool_record = tables.pool[instruction[1]]
     token_record = tables.token[token_number]
     own_queue_number = token_record.customer % pool_record.queues
-    if op == Op.ENTER_POOL:
+    if operation == Op.ENTER_POOL:
         begin_problem(tables, pool_record, now)
         tables.registers[token_number, instruction[3]] = queue_with_task(
             tables, pool_record, own_queue_number
@@ -1624,15 +1629,15 @@ def execute_pool_instruction(
             instruction[2],
             now,
         )
-    if op == Op.TAKE_TASK:
+    if operation == Op.TAKE_TASK:
         return take_task(tables, pool_record, token_number, instruction, own_queue_number, now)
     register = instruction[2] + 1
     current_part = tables.registers[token_number, register]
     added_task = tables.part[current_part, 0]
     is_last_part = tables.part[current_part, 1]
-    if op == Op.WORK:
+    if operation == Op.WORK:
         return pass_time(tables, token_number, instruction[3], tables.part_time[current_part], now)
-    if op == Op.NEXT_PART:
+    if operation == Op.NEXT_PART:
         if added_task >= 0:
             return enter_queue(
                 tables, pool_record, own_queue_number, token_number, instruction[3], now
@@ -1716,9 +1721,9 @@ def queue_with_task(tables: State, pool_record: Row, own_queue_number: int) -> i
     if no queue has one.
     """
     for distance in range(pool_record.queues):
-        queue: int = (own_queue_number + distance) % pool_record.queues
-        if tables.task_queue[pool_record.first_queue + queue, 0] >= 0:
-            return queue
+        queue_number: int = (own_queue_number + distance) % pool_record.queues
+        if tables.task_queue[pool_record.first_queue + queue_number, 0] >= 0:
+            return queue_number
     return own_queue_number
 
 
@@ -1752,9 +1757,9 @@ def take_task(
     ending_label = instruction[4]
     entry_instruction = instruction[5]
     next_instruction = instruction[6]
-    parties = instruction[7]
+    party_count = instruction[7]
     token_record = tables.token[token_number]
-    tasks = tables.resource[pool_record.tasks]
+    task_resource = tables.resource[pool_record.tasks]
     queue_number = tables.registers[token_number, register]
     if tables.task_queue[pool_record.first_queue + queue_number, 0] >= 0:
         tables.registers[token_number, register + 1] = tables.task[
@@ -1762,18 +1767,18 @@ def take_task(
         ]
         leave_queue(tables, pool_record, queue_number, token_number, register, label, now)
         return True
-    must_wait = tasks.busy_count == 0 and tasks.present_count + 1 < parties
-    if tasks.busy_count > 0:
+    must_wait = task_resource.busy_count == 0 and task_resource.present_count + 1 < party_count
+    if task_resource.busy_count > 0:
         token_record.instruction_number = entry_instruction
     elif must_wait:
         token_record.instruction_number = entry_instruction + 1
-        request(tables, tasks, token_number, now)
-        append(tables, tasks.queue, token_number)
+        request(tables, task_resource, token_number, now)
+        append(tables, task_resource.queue, token_number)
     else:
         token_record.instruction_number = next_instruction
         pool_record.open = 0
-        while tables.queue[tasks.queue, 0] >= 0:
-            waiting_token_number = take_first_waiting(tables, tasks, now)
+        while tables.queue[task_resource.queue, 0] >= 0:
+            waiting_token_number = take_first_waiting(tables, task_resource, now)
             tables.token[waiting_token_number].label = ending_label
             tables.token[waiting_token_number].instruction_number = next_instruction
             wake(tables, waiting_token_number, now)
@@ -1795,12 +1800,12 @@ def leave_queue(
     has waited longest for one.
     """
     monitor = tables.resource[pool_record.monitor + queue_number]
-    tasks = tables.resource[pool_record.tasks]
+    task_resource = tables.resource[pool_record.tasks]
     if (
-        tables.queue[tasks.queue, 0] >= 0
+        tables.queue[task_resource.queue, 0] >= 0
         and tables.task_queue[pool_record.first_queue + queue_number, 0] >= 0
     ):
-        next_token_number = take_first_waiting(tables, tasks, now)
+        next_token_number = take_first_waiting(tables, task_resource, now)
         tables.token[next_token_number].label = label
         tables.registers[next_token_number, register] = queue_number
         hand_over(tables, monitor, token_number, next_token_number, now)
@@ -1915,9 +1920,9 @@ def missing_supply(tables: State, token_number: int) -> int:
     if draw_number >= 0 and tables.values_taken[draw_number] == tables.values_ready[draw_number]:
         run.needed = draw_number
         return Return.NEEDS_RANDOM
-    op = instruction[0]
+    operation = instruction[0]
     if (
-        op == Op.SERVE
+        operation == Op.SERVE
         and instruction[7] > 0
         and tables.values_taken[instruction[7] - 1] == tables.values_ready[instruction[7] - 1]
     ):
@@ -1926,18 +1931,18 @@ def missing_supply(tables: State, token_number: int) -> int:
     if run.events_planned + 2 > tables.heap.shape[0]:
         run.needed = 0
         return Return.NEEDS_SPACE
-    if op == Op.END:
+    if operation == Op.END:
         if (
             run.row_count == tables.rows.shape[0]
             or tables.group[tables.token[token_number].group].response_count
             == tables.responses.shape[1]
         ):
             return Return.TABLE_FULL
-    elif op == Op.FORK or op == Op.PIPELINE or op == Op.SPAWN:
+    elif operation == Op.FORK or operation == Op.PIPELINE or operation == Op.SPAWN:
         needed_token_count = 1
-        if op == Op.FORK:
+        if operation == Op.FORK:
             needed_token_count = instruction[2]
-        elif op == Op.PIPELINE:
+        elif operation == Op.PIPELINE:
             needed_token_count = int(tables.counts[instruction[1]]) + 1
         if run.free_count < needed_token_count:
             run.needed = needed_token_count
@@ -1962,60 +1967,60 @@ def execute_instruction(tables: State, token_number: int, now: float) -> bool:
     token_record = tables.token[token_number]
     instruction_number = token_record.instruction_number
     instruction = tables.code[instruction_number]
-    op = instruction[0]
+    operation = instruction[0]
     token_record.instruction_number = instruction_number + 1
     value = tables.constants[instruction_number]
-    draw = tables.draw_number[instruction_number]
-    if draw >= 0:
-        value = take_value(tables, draw)
-    if op == Op.SERVE:
+    draw_number = tables.draw_number[instruction_number]
+    if draw_number >= 0:
+        value = take_value(tables, draw_number)
+    if operation == Op.SERVE:
         return serve(tables, token_number, instruction, value, now)
-    if op == Op.DELAY:
+    if operation == Op.DELAY:
         return pass_time(tables, token_number, instruction[2], value, now)
-    if op == Op.END:
+    if operation == Op.END:
         return execute_end(tables, token_number, instruction, now)
-    if op < Op.END:
-        return execute_branch_instruction(tables, token_number, instruction, op, value)
-    if op < Op.ACQUIRE:
+    if operation < Op.END:
+        return execute_branch_instruction(tables, token_number, instruction, operation, value)
+    if operation < Op.ACQUIRE:
         return execute_parallel_instruction(tables, token_number, instruction, value, now)
-    if op < Op.BARRIER:
+    if operation < Op.BARRIER:
         return execute_lock_instruction(tables, token_number, instruction, value, now)
-    if op == Op.BARRIER:
+    if operation == Op.BARRIER:
         return execute_barrier(tables, token_number, instruction, now)
-    if op == Op.ADMIT:
+    if operation == Op.ADMIT:
         return admit(tables, token_number, instruction)
-    if op == Op.COUNT_ACCESS:
+    if operation == Op.COUNT_ACCESS:
         return count_access(tables, token_number, instruction)
-    if op == Op.START_RESPONSE:
+    if operation == Op.START_RESPONSE:
         token_record.cycle_start = now
         return True
-    if op == Op.PATIENCE:
+    if operation == Op.PATIENCE:
         token_record.patience = value
         token_record.exit_instruction = instruction[2]
         token_record.cut_label = instruction[3]
         return True
-    if op == Op.CONSULT:
+    if operation == Op.CONSULT:
         return consult(tables, token_number, instruction, now)
-    if op == Op.RECORD:
+    if operation == Op.RECORD:
         return record(tables, token_number, instruction, value, now)
-    if op == Op.WEIGHT:
+    if operation == Op.WEIGHT:
         token_record.weight = tables.counts[instruction[1]]
         return True
-    if op == Op.SPAWN:
+    if operation == Op.SPAWN:
         return spawn(tables, token_number, instruction, now)
-    if op == Op.VANISH:
+    if operation == Op.VANISH:
         free_token(tables, token_number)
         return False
-    if op == Op.PICK:
+    if operation == Op.PICK:
         return pick(tables, token_number, instruction, value, now)
-    if op == Op.WHILE_AWAITED:
+    if operation == Op.WHILE_AWAITED:
         if token_record.parent < 0:
             token_record.instruction_number = instruction[1]
         return True
-    if op == Op.REPLY:
+    if operation == Op.REPLY:
         return reply(tables, token_number, instruction, now)
     return (
         execute_counter_instruction(tables, token_number, instruction, now)
-        if op < Op.ENTER_POOL
+        if operation < Op.ENTER_POOL
         else execute_pool_instruction(tables, token_number, instruction, now)
     )

@@ -21,10 +21,10 @@ def answer_citation(answer: Answer) -> str:
         for path, amount in answer.given.items()
     ]
     *earlier_settings, last_setting = settings or [""]
-    joined_settings = (
+    settings_list_text = (
         f"{', '.join(earlier_settings)} and {last_setting}" if earlier_settings else last_setting
     )
-    settings_text = f", with {joined_settings} in base units" if settings else ""
+    settings_text = f", with {settings_list_text} in base units" if settings else ""
     seed_text = "" if answer.seed is None else f"; seed of the simulation: {answer.seed}"
     program_text = _program_text(version("slipstick"), [answer.method])
     return f"{answer.model}. {program_text}{settings_text}{seed_text}."
@@ -32,9 +32,9 @@ def answer_citation(answer: Answer) -> str:
 
 def study_citation(results: Results) -> str:
     """Return the citation of a study: its title, the program, the methods and the source."""
-    methods = [answer.method for answer in results.cases.values()]
-    methods += [method for sweep in results.sweeps for method in sweep.provenance.methods]
-    program_text = _program_text(results.versions.get("slipstick", ""), methods)
+    method_names = [answer.method for answer in results.cases.values()]
+    method_names += [method for sweep in results.sweeps for method in sweep.provenance.methods]
+    program_text = _program_text(results.versions.get("slipstick", ""), method_names)
     source_text = f" Source of the study: {results.source}." if results.source else ""
     title = (results.title or results.name).rstrip(".")
     return f"{title}{'' if title.endswith('?') else '.'} {program_text}.{source_text}"

@@ -35,7 +35,7 @@ def explain(
     """
     from slipstick.program import PROGRAMS
     from slipstick_equations.equations import explain_latex, explain_text
-    from slipstick_equations.explained import explained
+    from slipstick_equations.explained import explanation_of
 
     if model in PROGRAMS and specs["machine"] is None:
         from slipstick.schema.programs import machines_for
@@ -44,7 +44,7 @@ def explain(
         click.echo(
             f"with the numbers of {specs['machine']}; choose another with --machine", err=True
         )
-    explanation = explained({**references_of(model, specs), **nodes_of(changes)})
+    explanation = explanation_of({**references_of(model, specs), **nodes_of(changes)})
     plain_text = explain_text(explanation) if as_json or not latex else ""
     formulas = explain_latex(explanation) if as_json or latex else ""
     if as_json:

@@ -67,8 +67,9 @@ class Explanation:
     name, title, source : what it is in the catalogue, and where it is published
     subject : the model, the network, or the law
     entries : the description of each quantity in the specs, if known
-    structure : the time of a model, its steps labelled (`Booked`), as the closed form adds it up
-    solved : equations of a network that was solved in symbols, in plain text and in LaTeX
+    time_expression : the time of a model, its steps labelled (`Booked`), as the closed form adds it
+        up
+    solved_equations : equations of a network that was solved in symbols, in plain text and in LaTeX
     left_out : phrases on the parts that the time of a model leaves out at its own values
     """
 
@@ -77,8 +78,8 @@ class Explanation:
     source: str
     subject: Model | QueueingNetwork | AddedModel | Law
     entries: Entries = field(default_factory=dict)
-    structure: Expr | None = None
-    solved: tuple[tuple[str, str], ...] = ()
+    time_expression: Expr | None = None
+    solved_equations: tuple[tuple[str, str], ...] = ()
     left_out: tuple[str, ...] = ()
 
 
@@ -89,8 +90,8 @@ class Equation:
     """
 
     name: str
-    latex: str
-    right: Expr
+    latex_symbol: str
+    right_side: Expr
 
 
 class Equations:
@@ -108,7 +109,7 @@ class Equations:
     """
 
     def __init__(self, structure: Expr) -> None:
-        self._symbols: dict[str, tuple[str, str]] = {}
+        self._symbol_rows: dict[str, tuple[str, str]] = {}
         self._tokens: dict[str, str] = {}
         self.steps: dict[str, Expr] = {}
         self.equations: list[Equation] = []
@@ -116,7 +117,7 @@ class Equations:
         time_with_symbols = self._with_shared_symbols(full_time)
         self.equations.insert(0, Equation("T", "T", time_with_symbols))
         self.equations += [
-            Equation(*self._symbols[self._tokens[name]], right)
+            Equation(*self._symbol_rows[self._tokens[name]], right)
             for name, right in self.steps.items()
         ]
 
@@ -124,16 +125,18 @@ class Equations:
     def texts(self) -> list[str]:
         """Every equation in plain text."""
         return [
-            f"{equation.name} = {self._with_symbols(text(equation.right))}"
+            f"{equation.name} = {self._with_symbols(text(equation.right_side))}"
             for equation in self.equations
         ]
 
     @property
     def latex(self) -> list[str]:
         r"""Every equation as a line of ``align*``; a long sum continues in the next line."""
-        names = {token: symbol_latex for token, (_, symbol_latex) in self._symbols.items()}
+        latex_by_token = {
+            token: symbol_latex for token, (_, symbol_latex) in self._symbol_rows.items()
+        }
         return [
-            f"{equation.latex} &= {_broken_line(equation.right, names)}"
+            f"{equation.latex_symbol} &= {_broken_line(equation.right_side, latex_by_token)}"
             for equation in self.equations
         ]
 
@@ -142,17 +145,17 @@ class Equations:
         """The parameters of the equations except the times of steps, in the order of their first
         use.
         """
-        nodes = (node for equation in self.equations for node in walk(equation.right))
-        parameters_by_name = {
+        nodes = (node for equation in self.equations for node in walk(equation.right_side))
+        parameter_by_name = {
             node.name: node
             for node in nodes
-            if isinstance(node, Parameter) and node.name not in self._symbols
+            if isinstance(node, Parameter) and node.name not in self._symbol_rows
         }
-        return list(parameters_by_name.values())
+        return list(parameter_by_name.values())
 
     def _with_symbols(self, equation_text: str) -> str:
         """Return the text of an equation in which symbols replace their placeholder names."""
-        for token, (symbol_text, _) in self._symbols.items():
+        for token, (symbol_text, _) in self._symbol_rows.items():
             equation_text = equation_text.replace(token, symbol_text)
         return equation_text
 
@@ -160,8 +163,8 @@ class Equations:
         """Return a placeholder name for a symbol such as `t[x]`, which cannot be the name of a
         parameter.
         """
-        token = f"SYMBOL{len(self._symbols):06d}"
-        self._symbols[token] = (symbol_text, symbol_latex)
+        token = f"SYMBOL{len(self._symbol_rows):06d}"
+        self._symbol_rows[token] = (symbol_text, symbol_latex)
         return token
 
     def _without_steps(self, expr: Expr) -> Expr:
@@ -185,19 +188,19 @@ class Equations:
         """Return an expression in which symbols replace long parts that occur more than once, to
         keep equations short.
         """
-        uses = Counter(id(operand) for node in walk(expr) for operand in operands(node))
-        sizes: dict[int, int] = {}
+        use_count_by_id = Counter(id(operand) for node in walk(expr) for operand in operands(node))
+        size_by_id: dict[int, int] = {}
         for node in walk(expr):
-            sizes[id(node)] = 1 + sum(sizes[id(operand)] for operand in operands(node))
-        if sizes[id(expr)] <= _LONGEST_LINE:
+            size_by_id[id(node)] = 1 + sum(size_by_id[id(operand)] for operand in operands(node))
+        if size_by_id[id(expr)] <= _LONGEST_LINE:
             return expr
         new_nodes: dict[int, Expr] = {}
         for node in walk(expr):
             new_nodes[id(node)] = _rebuild_expression(node, new_nodes)
-            if uses[id(node)] > 1 and sizes[id(node)] >= _LEAST_NODES_OF_SYMBOL:
+            if use_count_by_id[id(node)] > 1 and size_by_id[id(node)] >= _LEAST_NODES_OF_SYMBOL:
                 symbol_number = len(self.equations) + 1
                 token = self._placeholder_name(f"x{symbol_number}", f"x_{{{symbol_number}}}")
-                self.equations.append(Equation(*self._symbols[token], new_nodes[id(node)]))
+                self.equations.append(Equation(*self._symbol_rows[token], new_nodes[id(node)]))
                 new_nodes[id(node)] = Parameter(token, node.dimension)
         return new_nodes[id(expr)]
 
@@ -216,16 +219,17 @@ def _rebuild_expression(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
     return node if is_same else replace(node, operands=new_operands)
 
 
-def _broken_line(right: Expr, names: Mapping[str, str]) -> str:
+def _broken_line(right_side: Expr, latex_by_symbol: Mapping[str, str]) -> str:
     """Return a sum in LaTeX, broken into several lines if it is long."""
-    terms = list(_flat_terms(right))
+    terms = list(_flat_terms(right_side))
     if len(terms) <= _TERMS_IN_LINE:
-        return latex(right, names)
+        return latex(right_side, latex_by_symbol)
     lines = [
-        terms[start : start + _TERMS_IN_LINE] for start in range(0, len(terms), _TERMS_IN_LINE)
+        terms[first_term_index : first_term_index + _TERMS_IN_LINE]
+        for first_term_index in range(0, len(terms), _TERMS_IN_LINE)
     ]
     return " \\\\\n&\\quad {} + ".join(
-        " + ".join(latex(term, names) for term in line) for line in lines
+        " + ".join(latex(term, latex_by_symbol) for term in line) for line in lines
     )
 
 
@@ -244,14 +248,18 @@ def latex_text(text: str) -> str:
     >>> print(latex_text("send_call & 50%"))
     \text{send\_call \& 50\%}
     """
-    signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    latex_by_sign = {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+    }
     escaped_text = "".join(
-        signs.get(sign, f"\\{sign}" if sign in "_&%#${}" else sign) for sign in text
+        latex_by_sign.get(sign, f"\\{sign}" if sign in "_&%#${}" else sign) for sign in text
     )
     return rf"\text{{{escaped_text}}}"
 
 
-def laws_in(*expressions: Expr) -> list[Law]:
+def laws_in_expressions(*expressions: Expr) -> list[Law]:
     """Return the laws whose form occurs in the expressions.
 
     Parameters
@@ -262,7 +270,7 @@ def laws_in(*expressions: Expr) -> list[Law]:
     >>> size, added = Parameter("s", network.BYTES), Parameter("h", network.BYTES)
     >>> [
     ...     law.name
-    ...     for law in laws_in(
+    ...     for law in laws_in_expressions(
     ...         network.PROTOCOL_TIME(fixed=fixed, per_byte=rate, size=size, added=added)
     ...     )
     ... ]
@@ -353,24 +361,26 @@ def _network_paragraphs(model: QueueingNetwork, explanation: Explanation) -> lis
     """Return the paragraphs that explain a network in a terminal: equations, demands, symbols,
     stations.
     """
-    laws = [equation_text for equation_text, _ in _laws_that_hold(model)]
+    law_texts = [equation_text for equation_text, _ in _laws_that_hold(model)]
     lines = [
         _indented_line(equation_text)
-        for equation_text in filter(None, [*laws, _reason_without_formula(model)])
+        for equation_text in filter(None, [*law_texts, _without_formula_sentence(model)])
     ]
     lines += [
         "",
         *(
-            _indented_line(f"{equation.name} = {text(equation.right)}")
-            for equation in _definition_lines(model)
+            _indented_line(f"{equation.name} = {text(equation.right_side)}")
+            for equation in _definition_equations(model)
         ),
     ]
-    stations = [_station_row(*station_item) for station_item in model.stations.items()]
+    station_rows = [_station_row(*station_item) for station_item in model.stations.items()]
     return [
         "\n".join(lines),
-        "\n".join(_indented_line(equation_text) for equation_text, _ in explanation.solved),
+        "\n".join(
+            _indented_line(equation_text) for equation_text, _ in explanation.solved_equations
+        ),
         *_symbol_table(_network_parameters(model), explanation.entries),
-        plain_table(["station", "discipline", "servers", "visited by"], stations),
+        plain_table(["station", "discipline", "servers", "visited by"], station_rows),
     ]
 
 
@@ -383,10 +393,13 @@ def _network_laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     """Yield the laws that hold for the classes and stations of a network, in plain text and in
     LaTeX.
     """
-    members = [*model.classes.values(), *(chain.members for chain in model.chains.values())]
+    members_of_classes = [
+        *model.classes.values(),
+        *(chain.members for chain in model.chains.values()),
+    ]
     stations = list(model.stations.values())
     holds_by_key = {
-        "closed": any(isinstance(member, ClosedClass) for member in members),
+        "closed": any(isinstance(member, ClosedClass) for member in members_of_classes),
         "queue": any(_is_single_server(station) for station in stations),
         "several": any(
             not DISCIPLINES[station.discipline].delay and not _is_single_server(station)
@@ -394,13 +407,13 @@ def _network_laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
         ),
         "delay": any(DISCIPLINES[station.discipline].delay for station in stations),
         "little": True,
-        "open": not all(isinstance(member, ClosedClass) for member in members),
+        "open": not all(isinstance(member, ClosedClass) for member in members_of_classes),
         "losses": _loses_arrivals(model),
         "regions": bool(model.regions),
     }
     if model.regions:  # of queues inside a region no equation is known
         holds_by_key |= dict.fromkeys(("closed", "queue", "several", "open"), False)
-    yield from (_LAWS_OF_NETWORKS[key] for key, holds in holds_by_key.items() if holds)
+    yield from (_LAWS_OF_NETWORKS[law_key] for law_key, holds in holds_by_key.items() if holds)
 
 
 def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
@@ -415,10 +428,10 @@ def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
         station.capacity is None or station.blocking != LOSS for station in model.stations.values()
     )
     has_cycles_of_all = not _has_failing_visits(model) and may_wait_for_places
-    keys = ("little", "losses", "regions")
-    for key in ("closed", *keys) if has_cycles_of_all else keys:
-        if _LAWS_OF_NETWORKS[key] in laws:
-            yield _LAWS_OF_NETWORKS[key]
+    law_keys = ("little", "losses", "regions")
+    for law_key in ("closed", *law_keys) if has_cycles_of_all else law_keys:
+        if _LAWS_OF_NETWORKS[law_key] in laws:
+            yield _LAWS_OF_NETWORKS[law_key]
 
 
 def _has_failing_visits(model: QueueingNetwork) -> bool:
@@ -439,13 +452,16 @@ def _loses_arrivals(model: QueueingNetwork) -> bool:
     """Return whether some arriving customers of an open network may not be served, because a
     station has a capacity or visits may fail.
     """
-    members = (*model.classes.values(), *(chain.members for chain in model.chains.values()))
-    is_open = not all(isinstance(member, ClosedClass) for member in members)
+    members_of_classes = (
+        *model.classes.values(),
+        *(chain.members for chain in model.chains.values()),
+    )
+    is_open = not all(isinstance(member, ClosedClass) for member in members_of_classes)
     has_capacity = any(station.capacity is not None for station in model.stations.values())
     return is_open and (has_capacity or _has_failing_visits(model))
 
 
-def _reason_without_formula(model: QueueingNetwork) -> str:
+def _without_formula_sentence(model: QueueingNetwork) -> str:
     """Return a sentence on why residence times have no formula; empty if they have one."""
     reasons = reasons_without_formula(model)
     return (
@@ -495,7 +511,7 @@ def _is_single_server(station: NetworkStation) -> bool:
     return not DISCIPLINES[station.discipline].delay and station.servers == 1 and not station.rates
 
 
-def _definition_lines(model: QueueingNetwork) -> Iterator[Equation]:
+def _definition_equations(model: QueueingNetwork) -> Iterator[Equation]:
     """Yield the definitions of the demands and rates of a network."""
     for class_name, customer_class in {
         **model.classes,
@@ -511,25 +527,25 @@ def _definition_lines(model: QueueingNetwork) -> Iterator[Equation]:
     routed_classes = {class_name for chain in model.chains.values() for class_name in chain.classes}
     for station_name, station in model.stations.items():
         for class_name in station.visitors():
-            visits = (
+            visit_ratio = (
                 Parameter(f"V.{class_name}.{station_name}")
                 if class_name in routed_classes
                 else station.visits.get(class_name)
             )
             demand = station.demand.get(class_name) or station.service[class_name]
-            if class_name not in station.demand and visits is not None:
-                demand = demand * visits
+            if class_name not in station.demand and visit_ratio is not None:
+                demand = demand * visit_ratio
             yield _definition("D", f"{class_name},{station_name}", demand)
 
 
 def _added_definitions(model: AddedModel) -> list[Equation]:
     """Return the equations of a model that another package defines."""
-    return [_definition(*symbol, right) for symbol, right in model.definitions().items()]
+    return [_definition(*symbol, right_side) for symbol, right_side in model.definitions().items()]
 
 
-def _definition(letter: str, index: str, right: Expr) -> Equation:
+def _definition(letter: str, index: str, right_side: Expr) -> Equation:
     """Return the equation of a symbol with an index."""
-    return Equation(f"{letter}[{index}]", f"{letter}_{{{latex_text(index)}}}", right)
+    return Equation(f"{letter}[{index}]", f"{letter}_{{{latex_text(index)}}}", right_side)
 
 
 def _station_row(name: str, station: NetworkStation) -> list[str]:
@@ -545,29 +561,31 @@ def _station_row(name: str, station: NetworkStation) -> list[str]:
 
 def explain_text(explanation: Explanation) -> str:
     """Return the explanation of a law or a model as text: equations, symbols, units, sources."""
-    beginning = wrapped(
+    title_text = wrapped(
         f"{explanation.name}: {explanation.title}" if explanation.title else explanation.name,
         _INDENT,
     )
-    origin = wrapped(f"source: {explanation.source}", _INDENT) if explanation.source else ""
+    source_text = wrapped(f"source: {explanation.source}", _INDENT) if explanation.source else ""
     if isinstance(explanation.subject, Law):
-        body = _law_paragraphs(explanation.subject)
+        paragraphs = _law_paragraphs(explanation.subject)
     elif isinstance(explanation.subject, QueueingNetwork):
-        body = _network_paragraphs(explanation.subject, explanation)
+        paragraphs = _network_paragraphs(explanation.subject, explanation)
     elif isinstance(explanation.subject, AddedModel):
         definitions = _added_definitions(explanation.subject)
         lines = "\n".join(
-            _indented_line(f"{definition.name} = {text(definition.right)}")
+            _indented_line(f"{definition.name} = {text(definition.right_side)}")
             for definition in definitions
         )
-        parameters_used = parameters(*(definition.right for definition in definitions))
-        body = [lines, *_symbol_table(parameters_used, explanation.entries)]
+        parameters_used = parameters(*(definition.right_side for definition in definitions))
+        paragraphs = [lines, *_symbol_table(parameters_used, explanation.entries)]
     else:
-        body = _model_paragraphs(explanation.subject, explanation)
+        paragraphs = _model_paragraphs(explanation.subject, explanation)
     absences_text = _absences_text(explanation.subject)
     return ascii_only(
         "\n\n".join(
-            paragraph for paragraph in (beginning, origin, absences_text, *body) if paragraph
+            paragraph
+            for paragraph in (title_text, source_text, absences_text, *paragraphs)
+            if paragraph
         )
         + "\n"
     )
@@ -594,13 +612,17 @@ def network_equations(model: QueueingNetwork) -> list[str]:
     """Return the equations that hold for networks with such stations and classes, and the demands
     of this network, as lines of ``align*``.
     """
-    return [*(latex_line for _, latex_line in _network_laws(model)), *_definitions(model)]
+    return [
+        *(latex_line for _, latex_line in _network_laws(model)),
+        *_definition_latex_lines(model),
+    ]
 
 
-def _definitions(model: QueueingNetwork) -> list[str]:
+def _definition_latex_lines(model: QueueingNetwork) -> list[str]:
     """Return the definitions of a network as lines of ``align*``."""
     return [
-        f"{equation.latex} &= {latex(equation.right, {})}" for equation in _definition_lines(model)
+        f"{equation.latex_symbol} &= {latex(equation.right_side, {})}"
+        for equation in _definition_equations(model)
     ]
 
 
@@ -611,7 +633,7 @@ def explain_latex(explanation: Explanation) -> str:
     subject = explanation.subject
     if isinstance(subject, Law):
         lines = [subject.latex.replace(" = ", " &= ", 1)]
-        symbols = [
+        symbol_rows = [
             (f"${symbol.latex}$", str(symbol.dimension), symbol.meaning)
             for symbol in (subject.gives, *subject.symbols)
         ]
@@ -620,32 +642,35 @@ def explain_latex(explanation: Explanation) -> str:
         lines = []
         if isinstance(subject, QueueingNetwork):
             lines = [latex_line for _, latex_line in _laws_that_hold(subject)]
-            lines += _definitions(subject)
-            lines += [latex_line for _, latex_line in explanation.solved]
+            lines += _definition_latex_lines(subject)
+            lines += [latex_line for _, latex_line in explanation.solved_equations]
             parameters_used = _network_parameters(subject)
         elif isinstance(subject, AddedModel):
             definitions = _added_definitions(subject)
             lines = [
-                f"{definition.latex} &= {latex(definition.right, {})}" for definition in definitions
+                f"{definition.latex_symbol} &= {latex(definition.right_side, {})}"
+                for definition in definitions
             ]
-            parameters_used = parameters(*(definition.right for definition in definitions))
-        elif explanation.structure is not None:
-            equations = Equations(explanation.structure)
+            parameters_used = parameters(*(definition.right_side for definition in definitions))
+        elif explanation.time_expression is not None:
+            equations = Equations(explanation.time_expression)
             lines = equations.latex
             parameters_used = equations.parameters
-        rows = _symbols(parameters_used, explanation.entries, Notes())
-        symbols = [(latex_text(path), value, meaning) for path, value, meaning, _ in rows]
+        rows = _symbol_rows(parameters_used, explanation.entries, Notes())
+        symbol_rows = [(latex_text(path), value, meaning) for path, value, meaning, _ in rows]
     reason_without_formula = (
-        _reason_without_formula(subject) if isinstance(subject, QueueingNetwork) else ""
+        _without_formula_sentence(subject) if isinstance(subject, QueueingNetwork) else ""
     )
     comment_lines = (
         f"{explanation.name}: {explanation.title}",
         explanation.source,
         reason_without_formula,
     )
-    comments = [f"% {' '.join(line.split())}" for line in comment_lines if line.strip()]
+    comment_texts = [f"% {' '.join(line.split())}" for line in comment_lines if line.strip()]
     align_environment = [r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"] if lines else []
-    return ascii_only("\n".join([*comments, *align_environment, *_tabular(symbols)]) + "\n")
+    return ascii_only(
+        "\n".join([*comment_texts, *align_environment, *_tabular(symbol_rows)]) + "\n"
+    )
 
 
 def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
@@ -679,11 +704,12 @@ def _law_paragraphs(law: Law) -> list[str]:
 
 def _checks_table(law: Law) -> str:
     """Return the table of published values that a law is compared with."""
-    units = {symbol.name: str(symbol.dimension) for symbol in law.symbols}
+    unit_by_symbol = {symbol.name: str(symbol.dimension) for symbol in law.symbols}
     rows = [
         [
             ", ".join(
-                f"{name} {quantity(value, units[name])}" for name, value in law.given(row).items()
+                f"{name} {quantity(value, unit_by_symbol[name])}"
+                for name, value in law.given(row).items()
             ),
             quantity(row.value, str(law.gives.dimension)),
             quantity(row.within, str(law.gives.dimension)) if row.within else "exact",
@@ -702,8 +728,8 @@ def _indented_line(equation_text: str) -> str:
 def _model_paragraphs(model: Model, explanation: Explanation) -> list[str]:
     """Return the paragraphs that explain an activity in a terminal."""
     paragraphs = [_population_text(model)]
-    if explanation.structure is not None:
-        equations = Equations(explanation.structure)
+    if explanation.time_expression is not None:
+        equations = Equations(explanation.time_expression)
         first_line, *further_lines = map(_indented_line, equations.texts)
         paragraphs += [
             first_line,
@@ -745,14 +771,14 @@ def _population_text(model: Model) -> str:
         case ClosedPopulation((Group("", processors),)):
             clause = f"processors that repeat a cycle: {processors}"
         case ClosedPopulation(groups):
-            sizes = ", ".join(
+            sizes_text = ", ".join(
                 f"{group.name} ({group.processors if group.rate is None else group.rate})"
                 for group in groups
             )
-            clause = f"groups of processors; the equations are of the first: {sizes}"
+            clause = f"groups of processors; the equations are of the first: {sizes_text}"
         case StreamsPopulation(groups):
-            rates = ", ".join(f"{group.name} ({group.rate})" for group in groups)
-            clause = f"streams of customers; the equations are of the first: {rates}"
+            rates_text = ", ".join(f"{group.name} ({group.rate})" for group in groups)
+            clause = f"streams of customers; the equations are of the first: {rates_text}"
         case OpenPopulation(rate):
             clause = f"customers arrive at a rate of {rate}, execute the steps once and leave"
         case SuperstepPopulation(supersteps):
@@ -765,7 +791,7 @@ def _population_text(model: Model) -> str:
     return wrapped(clause + useful_components, _INDENT)
 
 
-def _symbols(
+def _symbol_rows(
     parameters_listed: Iterable[Parameter], entry_by_path: Entries, sources: Notes
 ) -> Iterator[list[str]]:
     """Yield for every symbol of the equations its path, value, meaning and the number of its
@@ -781,21 +807,21 @@ def _symbols(
             )
             yield [parameter.name, value, "", ""]
         else:
-            marks = (
+            source_marks = (
                 [f"[{sources.number(described_value.source)}]"] if described_value.source else []
             )
             yield [
                 parameter.name,
                 str(described_value.given),
                 described_value.meaning,
-                " ".join([*marks, *["assumed"] * described_value.given.assumed]),
+                " ".join([*source_marks, *["assumed"] * described_value.given.assumed]),
             ]
 
 
 def _symbol_table(parameters_used: Iterable[Parameter], entry_by_path: Entries) -> list[str]:
     """Return the table of symbols with the list of their sources."""
     sources = Notes()
-    rows = list(_symbols(parameters_used, entry_by_path, sources))
+    rows = list(_symbol_rows(parameters_used, entry_by_path, sources))
     return [
         plain_table(["symbol", "value", "meaning", "source"], rows, [1]) if rows else "",
         sources.text,
@@ -808,6 +834,6 @@ def _explain_laws(model: Model, equations: Equations) -> str:
         node for body in model.bodies for node in steps(body) if isinstance(node, Pipeline)
     ]
     laws = [FLOW_LINE] if any(node.identical for node in pipelines) else []
-    laws += laws_in(*equations.steps.values())
+    laws += laws_in_expressions(*equations.steps.values())
     lines = [wrapped(f"law/{law.name}: {law.text}", _INDENT) for law in laws]
     return "\n".join(["Made from:", *lines]) if lines else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from slipstick.time_expression.contention import Contention
+
 from slipstick.late import np
 from slipstick.law import LAWS
 from slipstick.method.closed_form import whole_time
@@ -10,12 +12,11 @@ from slipstick.model.system import Model
 from slipstick.schema.inputs import Settings, build, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.text import plain_data
-from slipstick.structure.contention import Contention
 from slipstick_equations.equations import Explanation
 from slipstick_equations.symbols import solve_in_symbols
 
 
-def explained(settings: Settings) -> Explanation:
+def explanation_of(settings: Settings) -> Explanation:
     """Return the data for an explanation of a model or a law.
 
     Raises

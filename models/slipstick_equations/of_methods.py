@@ -64,14 +64,15 @@ def answer_equations(answer: Answer) -> str:
     lines = list(_lines_of_equations(answer))
     if not lines:
         raise NoAnswerError(_no_equations_message(answer, "this model"))
-    body = " \\\\\n".join(lines)
-    return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+    equation_lines = " \\\\\n".join(lines)
+    return f"\\begin{{align*}}\n{equation_lines}\n\\end{{align*}}"
 
 
-def _no_equations_message(answer: Answer, part: str) -> str:
+def _no_equations_message(answer: Answer, part_phrase: str) -> str:
     """Return the message that there are no equations because of a part of a model."""
     return (
-        f"no equations are written for {part} by {answer.method}, in {answer.model}; slipstick"
+        f"no equations are written for {part_phrase} by {answer.method}, in {answer.model};"
+        " slipstick"
         " explain prints those of the model"
     )
 
@@ -108,7 +109,7 @@ def _lines_of_equations(answer: Answer) -> Iterator[str]:
         equations = Equations(whole_time(model)).latex
         if method == CLOSED_FORM:
             yield from equations
-        elif part_without_equations := _phrase_for_part_without_equations(model):
+        elif part_without_equations := _part_without_equations_phrase(model):
             raise NoAnswerError(_no_equations_message(answer, part_without_equations))
         elif any(isinstance(node, BarrierWait) for node in distinct_activities(model.bodies)):
             yield from _section_equations(model, equations)
@@ -116,7 +117,7 @@ def _lines_of_equations(answer: Answer) -> Iterator[str]:
             yield from _wait_equations(model, equations)
 
 
-def _phrase_for_part_without_equations(model: Model) -> str:
+def _part_without_equations_phrase(model: Model) -> str:
     """Return a phrase for the first part of a model whose rules in mean value go beyond a sequence
     of queues, so that no equations are written; empty if there is no such part.
     """
@@ -130,7 +131,7 @@ def _phrase_for_part_without_equations(model: Model) -> str:
             return _part_name(model, node)
         if isinstance(node, Hold) and not _is_plain(node):
             return f"what is done while {node.resource} is held"
-    resource_names = _resources_used(nodes)
+    resource_names = _used_resource_names(nodes)
     if repeated_name := next(
         (name for name in resource_names if resource_names.count(name) > 1), ""
     ):
@@ -162,7 +163,7 @@ def _part_name(model: Model, node: Activity) -> str:
     return f"a {type(node).__name__.lower()}"
 
 
-def _resources_used(nodes: Sequence[Activity]) -> list[str]:
+def _used_resource_names(nodes: Sequence[Activity]) -> list[str]:
     """Return the resource of each visit and hold, in the order in which they are written."""
     return [
         str(node.resource)
@@ -176,20 +177,20 @@ def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
 
     A wait follows from what the same cycle has with one processor fewer: the number present Q and
     the utilization U. A lock is a queue whose service is all that is done while it is held. Models
-    with `_phrase_for_part_without_equations` have none.
+    with `_part_without_equations_phrase` have none.
     """
-    steps_by_queue = _plain_queues(model, list(distinct_activities(model.bodies)))
+    steps_by_queue = _steps_by_queue(model, list(distinct_activities(model.bodies)))
     first_equation, *further_equations = equations
     residence_equations = []
     for name, service_steps in steps_by_queue.items():
         time_symbol = f"t_{{{latex_text(service_steps[0].name)}}}"
-        wait = f"W_{{{latex_text(name)}}}(n)"
+        wait_symbol = f"W_{{{latex_text(name)}}}(n)"
         if name == service_steps[0].resource:
-            residence = f"R_{{{latex_text(service_steps[0].name)}}}(n)"
-            first_equation = first_equation.replace(time_symbol, residence)
-            residence_equations.append(f"{residence} &= {time_symbol} + {wait}")
+            residence_symbol = f"R_{{{latex_text(service_steps[0].name)}}}(n)"
+            first_equation = first_equation.replace(time_symbol, residence_symbol)
+            residence_equations.append(f"{residence_symbol} &= {time_symbol} + {wait_symbol}")
         else:
-            first_equation = first_equation.replace(time_symbol, f"{wait} + {time_symbol}")
+            first_equation = first_equation.replace(time_symbol, f"{wait_symbol} + {time_symbol}")
             service_times = " + ".join(f"t_{{{latex_text(step.name)}}}" for step in service_steps)
             residence_equations.append(f"S_{{{latex_text(name)}}} &= {service_times}")
     has_forks = r"\max" in first_equation
@@ -213,25 +214,31 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
     """
     (cycle,) = model.bodies
     sections: list[list[Activity]] = [[]]
-    for step in _successive_parts(cycle):
-        if isinstance(step, BarrierWait):
+    for part in _successive_parts(cycle):
+        if isinstance(part, BarrierWait):
             sections.append([])
         else:
-            sections[-1].append(step)
+            sections[-1].append(part)
     # What follows the last barrier goes on in the next cycle up to the first one.
     sections[0] = [*sections.pop(), *sections[0]]
-    steps_by_queue = _plain_queues(model, list(distinct_activities(model.bodies)))
+    steps_by_queue = _steps_by_queue(model, list(distinct_activities(model.bodies)))
     section_sums = [
-        " + ".join(_time_of_part(step, steps_by_queue) for step in section) for section in sections
+        " + ".join(_time_of_part(part, steps_by_queue) for part in section) for section in sections
     ]
-    barriers = [step.name for step in _successive_parts(cycle) if isinstance(step, BarrierWait)]
-    terms = [f"M_{{{index}}}(n)" for index, text in enumerate(section_sums, start=1) if text]
-    terms += [f"t_{{{latex_text(f'barrier:{name}')}}}" for name in barriers]
+    barrier_names = [
+        part.name for part in _successive_parts(cycle) if isinstance(part, BarrierWait)
+    ]
+    terms = [
+        f"M_{{{number}}}(n)"
+        for number, section_sum in enumerate(section_sums, start=1)
+        if section_sum
+    ]
+    terms += [f"t_{{{latex_text(f'barrier:{name}')}}}" for name in barrier_names]
     yield f"T(n) &= {' + '.join(terms)}"
-    for index, text in enumerate(section_sums, start=1):
-        if text:
-            yield rf"M_{{{index}}}(n) &= \mathrm{{E}} \max_{{i \le n}} X_{{{index},i}}"
-            yield rf"X_{{{index},i}} &= {text} \quad \text{{of processor }} i"
+    for number, section_sum in enumerate(section_sums, start=1):
+        if section_sum:
+            yield rf"M_{{{number}}}(n) &= \mathrm{{E}} \max_{{i \le n}} X_{{{number},i}}"
+            yield rf"X_{{{number},i}} &= {section_sum} \quad \text{{of processor }} i"
     yield from _MAXIMUM_EQUATIONS
     yield from equations[1:]
     if steps_by_queue:
@@ -241,8 +248,8 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
 def _successive_parts(body: Activity) -> Iterator[Activity]:
     """Yield the parts of a body that follow each other."""
     if isinstance(body, Then):
-        for step in body.parts:
-            yield from _successive_parts(step)
+        for inner_activity in body.parts:
+            yield from _successive_parts(inner_activity)
     else:
         yield body
 
@@ -255,20 +262,20 @@ def _time_of_part(node: Activity, steps_by_queue: Mapping[str, list[Step]]) -> s
     if isinstance(node, Hold):
         return f"W_{{{latex_text(node.resource)}}}(n) + {_time_of_part(node.body, steps_by_queue)}"
     if not isinstance(node, Step):
-        return " + ".join(_time_of_part(step, steps_by_queue) for step in _successive_parts(node))
-    time = f"t_{{{latex_text(node.name)}}}"
+        return " + ".join(_time_of_part(part, steps_by_queue) for part in _successive_parts(node))
+    time_symbol = f"t_{{{latex_text(node.name)}}}"
     has_wait = node.resource is not None and node in steps_by_queue.get(str(node.resource), [])
-    return f"W_{{{latex_text(str(node.resource))}}}(n) + {time}" if has_wait else time
+    return f"W_{{{latex_text(str(node.resource))}}}(n) + {time_symbol}" if has_wait else time_symbol
 
 
-def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Step]]:
+def _steps_by_queue(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Step]]:
     """Return the steps of the service at each resource where processors wait, by the name of the
     resource.
     """
     steps_of_holds = {
         node.resource: [*steps_in(node.body)] for node in nodes if isinstance(node, Hold)
     }
-    held_steps = {step.name for steps in steps_of_holds.values() for step in steps}
+    held_steps = {step.name for service_steps in steps_of_holds.values() for step in service_steps}
     steps_by_resource = {
         str(node.resource): [node]
         for node in nodes

@@ -65,34 +65,36 @@ def solve_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
         or not all(map(_has_single_server_form, model.stations.values()))
     ):
         return ()
-    members = [
+    closed_classes = [
         customer_class
         for customer_class in model.classes.values()
         if isinstance(customer_class, ClosedClass)
     ]
-    if len(members) < len(model.classes):
+    if len(closed_classes) < len(model.classes):
         return ()
     populations = [
-        int(column[0]) for column in Tape([member.population for member in members]).run({})
+        int(column[0]) for column in Tape([member.population for member in closed_classes]).run({})
     ]
-    if prod(customers + 1 for customers in populations) > MOST_POPULATIONS:
+    if prod(population + 1 for population in populations) > MOST_POPULATIONS:
         return ()
     # The values decide, too: constant times alone have no product form.
     if reasons_without_formula(model):
         return ()
-    demands, think_times, delays, latex_names = _class_symbols(model, members)
-    throughput, response = _mean_values(demands, think_times, populations)
-    if not throughput:
+    demands, think_times, delay_sums, latex_names = _class_symbols(model, closed_classes)
+    throughputs, response_times = _mean_values(demands, think_times, populations)
+    if not throughputs:
         return ()
     # What is spent at delays is away from the queues, but not from the stations.
-    response = [
-        response_time + delay if size else response_time
-        for response_time, delay, size in zip(response, delays, populations, strict=True)
+    response_times = [
+        response_time + delay if population else response_time
+        for response_time, delay, population in zip(
+            response_times, delay_sums, populations, strict=True
+        )
     ]
-    labels = list(model.classes)
+    class_names = list(model.classes)
     relations = [
-        *zip("X" * len(labels), labels, throughput, strict=True),
-        *zip("R" * len(labels), labels, response, strict=True),
+        *zip("X" * len(class_names), class_names, throughputs, strict=True),
+        *zip("R" * len(class_names), class_names, response_times, strict=True),
     ]
     equations = (
         _equation(letter, label, expression, latex_names) for letter, label, expression in relations
@@ -132,35 +134,35 @@ def _class_symbols(
         latex_names[symbol] = rf"{sign}_{{\text{{{index.replace('_', chr(92) + '_')}}}}}"
         return symbol
 
-    queues = [
+    queue_names = [
         name
         for name, station in model.stations.items()
         if not DISCIPLINES[station.discipline].delay
     ]
-    demands = []
+    demands_by_class = []
     think_times = []
-    delays = []
+    delay_sums = []
     for label, class_member in zip(model.classes, members, strict=True):
         is_visited = {name: label in station.visitors() for name, station in model.stations.items()}
-        demands.append(
+        demands_by_class.append(
             [
                 new_symbol("D", f"{label},{name}") if is_visited[name] else sympy.Integer(0)
-                for name in queues
+                for name in queue_names
             ]
         )
         delay_symbols = [
             new_symbol("D", f"{label},{name}")
             for name in model.stations
-            if is_visited[name] and name not in queues
+            if is_visited[name] and name not in queue_names
         ]
         think_symbols = [] if class_member.think_time == zero(TIME) else [new_symbol("Z", label)]
-        delays.append(sum(delay_symbols, sympy.Integer(0)))
-        think_times.append(sum(think_symbols, delays[-1]))
-    return demands, think_times, delays, latex_names
+        delay_sums.append(sum(delay_symbols, sympy.Integer(0)))
+        think_times.append(sum(think_symbols, delay_sums[-1]))
+    return demands_by_class, think_times, delay_sums, latex_names
 
 
 def _mean_values(
-    demands: list[list[Any]], think_times: list[Any], population: list[int]
+    demands: list[list[Any]], think_times: list[Any], populations: list[int]
 ) -> tuple[list[Any], list[Any]]:
     """Return the throughput and the response time of each class, 0 without customers; empty lists
     if the equations would be too long.
@@ -170,13 +172,20 @@ def _mean_values(
 
     symbol_rows = [*demands, think_times]
     symbols = sorted(
-        {letter for row in symbol_rows for symbol in row for letter in symbol.free_symbols}, key=str
+        {
+            free_symbol
+            for symbol_row in symbol_rows
+            for symbol in symbol_row
+            for free_symbol in symbol.free_symbols
+        },
+        key=str,
     )
     polynomials, *_ = ring(symbols or [sympy.Symbol("x")], sympy.QQ)
     *loads, delays = [
-        [polynomials.from_expr(coefficient) for coefficient in row] for row in symbol_rows
+        [polynomials.from_expr(coefficient) for coefficient in symbol_row]
+        for symbol_row in symbol_rows
     ]
-    lattice = list(product(*(range(customers + 1) for customers in population)))
+    lattice = list(product(*(range(customer_count + 1) for customer_count in populations)))
     with_one_customer_less = {
         n: [tuple(m - (i == r) for i, m in enumerate(n)) for r in range(len(n))] for n in lattice
     }
@@ -184,29 +193,29 @@ def _mean_values(
     for n in lattice:
         for r in [r for r, count in enumerate(n) if count][:1]:
             constants[n] = constants[with_one_customer_less[n][r]] * delays[r] / n[r]
-    for station in range(len(loads[0])):
+    for station_index in range(len(loads[0])):
         for n in lattice:
             for r in (r for r, count in enumerate(n) if count):
                 constants[n] = (
-                    constants[n] + loads[r][station] * constants[with_one_customer_less[n][r]]
+                    constants[n] + loads[r][station_index] * constants[with_one_customer_less[n][r]]
                 )
             if len(constants[n]) > MOST_TERMS:
                 return [], []
     constant = constants[lattice[-1]]
     if not constant:
         return [], []
-    throughput = [sympy.Integer(0)] * len(loads)
-    response = [sympy.Integer(0)] * len(loads)
-    for r, count in enumerate(population):
+    throughputs = [sympy.Integer(0)] * len(loads)
+    response_times = [sympy.Integer(0)] * len(loads)
+    for r, count in enumerate(populations):
         if count:
             constant_with_one_less = constants[with_one_customer_less[lattice[-1]][r]]
-            throughput[r], response[r] = (
+            throughputs[r], response_times[r] = (
                 _quotient(constant_with_one_less, constant),
                 _quotient(
                     count * constant - delays[r] * constant_with_one_less, constant_with_one_less
                 ),
             )
-    return throughput, response
+    return throughputs, response_times
 
 
 def _quotient(numerator: Any, denominator: Any) -> Any:
@@ -215,11 +224,14 @@ def _quotient(numerator: Any, denominator: Any) -> Any:
     return numerator.as_expr() / denominator.as_expr()
 
 
-def _equation(letter: str, label: str, right: Any, names: dict[Any, str]) -> SymbolicSolution:
+def _equation(
+    letter: str, label: str, right_side: Any, latex_names: dict[Any, str]
+) -> SymbolicSolution:
     """Return the equation of a symbol, in plain text and in LaTeX."""
     import sympy
 
     symbol_text = rf"{letter}_{{\text{{{label}}}}}"
     return SymbolicSolution(
-        f"{letter}[{label}] = {right}", f"{symbol_text} &= {sympy.latex(right, symbol_names=names)}"
+        f"{letter}[{label}] = {right_side}",
+        f"{symbol_text} &= {sympy.latex(right_side, symbol_names=latex_names)}",
     )

@@ -150,7 +150,7 @@ def _full_probability(capacity: Any, servers: Any, load: Any) -> Any:
     )
 
 
-def _mean_waiting(capacity: Any, servers: Any, load: Any) -> Any:
+def _mean_waiting_count(capacity: Any, servers: Any, load: Any) -> Any:
     """Return the mean number of customers that wait: the probability that all servers are busy,
     times the mean of the truncated geometric queue behind them.
     """
@@ -183,7 +183,7 @@ MMCK_WAITING_NUMBER = Law(
     title="Customers waiting at several servers of finite capacity",
     gives=Symbol("waiting", COUNT, "mean number of customers present but not in service", "L_q"),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        _mean_waiting(capacity, servers, arrivals * service)
+        _mean_waiting_count(capacity, servers, arrivals * service)
     ),
     holds=_ADMISSIBLE,
     source=KLEINROCK,
@@ -204,7 +204,7 @@ MMCK_WAITING_TIME = Law(
         "W",
     ),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        _mean_waiting(capacity, servers, arrivals * service)
+        _mean_waiting_count(capacity, servers, arrivals * service)
         / (arrivals * (1 - _full_probability(capacity, servers, arrivals * service)))
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
@@ -249,7 +249,7 @@ MMCK_RESPONSE_TIME = Law(
     ),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
         service
-        + _mean_waiting(capacity, servers, arrivals * service)
+        + _mean_waiting_count(capacity, servers, arrivals * service)
         / (arrivals * (1 - _full_probability(capacity, servers, arrivals * service)))
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
@@ -271,23 +271,27 @@ def _state_probability(count: Any, capacity: Any, servers: Any, load: Any) -> An
     is smaller, else by sums towards both ends of the queue.
     """
     load_per_server = load / servers
-    waiting = maximum(count - servers, 0)
-    relative_states_below = 1 / erlang_b(load, servers) - 1
+    waiting_count = maximum(count - servers, 0)
+    relative_probability_below = 1 / erlang_b(load, servers) - 1
     probability_below = (
         poisson(load, count)
         / poisson(load, servers)
-        / (relative_states_below + geometric_sum(load_per_server, capacity - servers + 1))
+        / (relative_probability_below + geometric_sum(load_per_server, capacity - servers + 1))
     )
     relative_queue = (
-        geometric_sum(load_per_server, capacity - servers - waiting + 1)
-        + geometric_sum(1 / load_per_server, waiting + 1)
+        geometric_sum(load_per_server, capacity - servers - waiting_count + 1)
+        + geometric_sum(1 / load_per_server, waiting_count + 1)
         - 1
     )
     return select(
         count,
         servers,
         probability_below,
-        1 / (relative_states_below * real_power(1 / load_per_server, waiting) + relative_queue),
+        1
+        / (
+            relative_probability_below * real_power(1 / load_per_server, waiting_count)
+            + relative_queue
+        ),
     )
 
 

@@ -191,15 +191,17 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
 )
 
 
-def _waiting_machines(sources: Any, servers: Any, think: Any, service: Any) -> Any:
+def _waiting_machine_count(sources: Any, servers: Any, think: Any, service: Any) -> Any:
     """Return the mean number of machines that wait for repair: with idle servers the system is
     Engset's, and with all servers busy it is Erlang's loss system of the working machines.
     """
-    rest = sources - servers
+    sources_beyond_servers = sources - servers
     load = servers * think / service
-    idle = erlang_b(load, rest)
-    crowded = 1 / (1 + idle * (1 / engset(service / think, servers, sources) - 1))
-    return crowded * (rest - load * (1 - idle))
+    loss_probability = erlang_b(load, sources_beyond_servers)
+    all_busy_probability = 1 / (
+        1 + loss_probability * (1 / engset(service / think, servers, sources) - 1)
+    )
+    return all_busy_probability * (sources_beyond_servers - load * (1 - loss_probability))
 
 
 MACHINE_REPAIRMAN_SEVERAL = Law(
@@ -207,7 +209,7 @@ MACHINE_REPAIRMAN_SEVERAL = Law(
     title="Throughput of several servers with a finite population",
     gives=THROUGHPUT,
     equation=lambda sources=_SOURCES, servers=SERVERS, think=_THINK, service=SERVICE: (
-        (sources - _waiting_machines(sources, servers, think, service)) / (think + service)
+        (sources - _waiting_machine_count(sources, servers, think, service)) / (think + service)
     ),
     holds=f"sources >= servers and sources <= 10000000 and {_SERVED}",
     source=f"{KLEINROCK}, machines under repair and loss systems",

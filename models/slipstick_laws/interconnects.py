@@ -129,7 +129,7 @@ _LOAD = Symbol("load", COUNT, "share of the slots that are full", r"\rho")
 _REQUESTS = Symbol("requests", RATE, "rate of requests of all processors on the ring", r"\lambda")
 
 
-def _wait_for_slot(rotation: Any, slots: Any, load: Any) -> Any:
+def _mean_wait_for_slot(rotation: Any, slots: Any, load: Any) -> Any:
     """Return the mean wait for a free slot of a ring: half a slot until the next one passes, and a
     geometric number of full slots.
     """
@@ -169,7 +169,7 @@ RING_LATENCY = Law(
     title="Time of a request on a slotted ring",
     gives=Symbol("time", TIME, "time from the request until the reply arrives", "T"),
     equation=lambda slots=_SLOTS, load=_LOAD, response=_RESPONSE, rotation=_ROTATION: (
-        rotation + response + _wait_for_slot(rotation, slots, load)
+        rotation + response + _mean_wait_for_slot(rotation, slots, load)
     ),
     holds=f"{_SLOTTED} and response >= 0",
     source=_BHUYAN,
@@ -224,8 +224,8 @@ TWO_LEVEL_RING_LATENCY = Law(
     ),
     equation=lambda remote, slots, load, upper_slots, upper_load, upper_rotation, response, rotation: (
         response
-        + (1 + remote) * (rotation + _wait_for_slot(rotation, slots, load))
-        + remote * (upper_rotation + _wait_for_slot(upper_rotation, upper_slots, upper_load))
+        + (1 + remote) * (rotation + _mean_wait_for_slot(rotation, slots, load))
+        + remote * (upper_rotation + _mean_wait_for_slot(upper_rotation, upper_slots, upper_load))
     ),
     holds=(
         f"remote >= 0 and remote <= 1 and {_SLOTTED} and upper_rotation >= 0 and upper_slots >= 1"
@@ -430,7 +430,7 @@ _UNIT_REQUESTS = (
 )
 
 
-def _circuits_per_cycle(degree: Any, stages: Any, held: Any, rate: Any) -> Any:
+def _circuit_rate(degree: Any, stages: Any, held: Any, rate: Any) -> Any:
     """Return the circuits that a processor sets up in a cycle: it holds one for a part L m / (1 - m
     + L m) of the time if none collide.
     """
@@ -447,7 +447,7 @@ CIRCUIT_THROUGHPUT = Law(
         "through", COUNT, "mean number of circuits of a processor that are set up in a cycle", "x"
     ),
     symbols=(_DEGREE, _STAGES, _HELD, _FRESH),
-    equation=_circuits_per_cycle,
+    equation=_circuit_rate,
     holds=f"{_SWITCHES} and held >= 1",
     source=(
         f"{_CACHES}: the utilization U of a processor, from 1 - U = m_0 and m_n = m t U, with"
@@ -468,7 +468,7 @@ CIRCUIT_DELAY = Law(
         "wait", TIME, "time from the first attempt to the attempt that gets a circuit", "W"
     ),
     equation=lambda degree=_DEGREE, stages=_STAGES, held=_HELD, rate=_FRESH, cycle=_CYCLE: (
-        cycle * (1 / _circuits_per_cycle(degree, stages, held, rate) - (1 / rate - 1) - held)
+        cycle * (1 / _circuit_rate(degree, stages, held, rate) - (1 / rate - 1) - held)
     ),
     holds=f"{_SWITCHES} and held >= 1 and cycle >= 0",
     source=(

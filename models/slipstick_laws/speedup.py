@@ -248,17 +248,29 @@ def _downey_speedup(parallelism: Any, variance: Any, processors: Any) -> Any:
     """Return Downey's speed-up, by three ranges of processors at low variance of parallelism and by
     two at high variance; the two agree at variance 1.
     """
-    a = parallelism
-    v = variance
-    n = processors
-    low = select(
-        n,
-        a,
-        a * n / (a + v * (n - 1) / 2),
-        select(n, 2 * a - 1, a * n / (v * (a - 0.5) + n * (1 - v / 2)), a),
+    low_variance_speedup = select(
+        processors,
+        parallelism,
+        parallelism * processors / (parallelism + variance * (processors - 1) / 2),
+        select(
+            processors,
+            2 * parallelism - 1,
+            parallelism
+            * processors
+            / (variance * (parallelism - 0.5) + processors * (1 - variance / 2)),
+            parallelism,
+        ),
     )
-    high = select(n, a + a * v - v, n * a * (v + 1) / (v * (n + a - 1) + a), a)
-    return select(v, 1, low, high)
+    high_variance_speedup = select(
+        processors,
+        parallelism + parallelism * variance - variance,
+        processors
+        * parallelism
+        * (variance + 1)
+        / (variance * (processors + parallelism - 1) + parallelism),
+        parallelism,
+    )
+    return select(variance, 1, low_variance_speedup, high_variance_speedup)
 
 
 DOWNEY_SPEEDUP = Law(

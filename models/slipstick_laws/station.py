@@ -59,9 +59,11 @@ _REPAIR = Symbol("repair", TIME, "mean time of a repair", r"t_r")
 
 def _response_time_with_failures(service: Any, arrivals: Any, failures: Any, repair: Any) -> Any:
     """Return the response time at a server that fails, busy or idle, and resumes its service."""
-    there = failures / (failures + repair)
-    # Without others: each service is stretched by 1 / there, after the rest of a repair.
-    return (service + there * (1 - there) * repair) / (there - arrivals * service)
+    availability = failures / (failures + repair)
+    # Without others: each service is stretched by 1 / availability, after the rest of a repair.
+    return (service + availability * (1 - availability) * repair) / (
+        availability - arrivals * service
+    )
 
 
 MM1_BREAKDOWN_RESPONSE_TIME = Law(
@@ -330,11 +332,11 @@ def _lateness_probability(load: Any, servers: Any, elapsed: Any) -> Any:
     """Return the probability that the response takes longer than a time: exp(-x) (1 + C (1 - exp(-y
     x)) / y) with y = c - 1 - a, written so that neither y = 0 nor a large x loses digits.
     """
-    spare = servers - 1 - load
+    spare_servers = servers - 1 - load
     waiting_tail = (
         elapsed
-        * exp(-elapsed * (1 + minimum(spare, 0)))
-        * exprel(-elapsed * maximum(spare, -spare))
+        * exp(-elapsed * (1 + minimum(spare_servers, 0)))
+        * exprel(-elapsed * maximum(spare_servers, -spare_servers))
     )
     return exp(-elapsed) + all_busy(servers, load) * waiting_tail
 
@@ -386,14 +388,18 @@ def _delay_probability(servers: Any, service: Any, arrivals: Any, patience: Any)
     """Return the probability that an arrival waits: the states with a free server add up to Erlang
     B's terms, those without one to Palm's function.
     """
-    lost = erlang_b(arrivals * service, servers)
-    return 1 / (1 + palm(arrivals * patience, servers * patience / service) * (1 / lost - 1))
+    loss_probability = erlang_b(arrivals * service, servers)
+    return 1 / (
+        1 + palm(arrivals * patience, servers * patience / service) * (1 / loss_probability - 1)
+    )
 
 
 def _abandonment_share(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
     """Return the share of waiting customers that abandon: 1 / (rho A) + 1 - 1 / rho [1]."""
-    spare = servers / (arrivals * service)
-    abandoning_share = palm(arrivals * patience, servers * patience / service) * spare + 1 - spare
+    inverse_load = servers / (arrivals * service)
+    abandoning_share = (
+        palm(arrivals * patience, servers * patience / service) * inverse_load + 1 - inverse_load
+    )
     return _delay_probability(servers, service, arrivals, patience) * abandoning_share
 
 

@@ -34,7 +34,7 @@ from slipstick_equations.equations import (
     explain_latex,
     explain_text,
     latex_text,
-    laws_in,
+    laws_in_expressions,
 )
 
 SIZE, ADDED = Parameter("reply", BYTES, 20.0), Parameter("wire.added", BYTES, 58.0)
@@ -203,8 +203,8 @@ def test_long_sums_are_broken_in_latex() -> None:
 def test_laws_are_found_inside_factors_and_choices_but_not_inside_each_other() -> None:
     speed, rate = Parameter("speed"), Parameter("rate", TIME_PER_BYTE)
     protocol = PROTOCOL_TIME(fixed=Parameter("fixed", TIME), per_byte=rate, size=SIZE, added=ADDED)
-    assert [law.name for law in laws_in(0.5 * (protocol / speed))] == ["protocol-time"]
-    assert laws_in(Parameter("a", TIME) + Parameter("b", TIME)) == []
+    assert [law.name for law in laws_in_expressions(0.5 * (protocol / speed))] == ["protocol-time"]
+    assert laws_in_expressions(Parameter("a", TIME) + Parameter("b", TIME)) == []
 
 
 def test_signs_of_latex_are_spelt_out() -> None:
@@ -227,7 +227,7 @@ def test_what_the_time_of_a_model_leaves_out_is_told() -> None:
         "",
         "",
         _model(),
-        structure=whole_time(_model()),
+        time_expression=whole_time(_model()),
         left_out=("leaves out waiting for bus",),
     )
     assert "This time leaves out waiting for bus; solve computes it by" in explain_text(told)

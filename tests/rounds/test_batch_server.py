@@ -282,7 +282,7 @@ def test_second_phases_begin_in_groups() -> None:
         def __init__(self, variation: float) -> None:
             self._variation = variation
 
-        def share_of_first(self, present: object) -> float:
+        def share_of_first_phases(self, present: object) -> float:
             return 0.5
 
         def variation_of_added(self, present: object) -> float:
@@ -1089,7 +1089,7 @@ def test_of_a_group_only_the_customers_that_meet_count() -> None:
     class Rounds:
         """Rounds of which first phases take 0.4, with times of scv 0.5."""
 
-        def share_of_first(self, present: Any) -> Any:
+        def share_of_first_phases(self, present: Any) -> Any:
             return 0.4 + 0 * present
 
         def variation_of_added(self, present: Any) -> Any:
