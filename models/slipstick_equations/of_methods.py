@@ -229,16 +229,17 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
         part.name for part in _successive_parts(cycle) if isinstance(part, BarrierWait)
     ]
     terms = [
-        f"M_{{{number}}}(n)"
-        for number, section_sum in enumerate(section_sums, start=1)
+        f"M_{{{section_number}}}(n)"
+        for section_number, section_sum in enumerate(section_sums, start=1)
         if section_sum
     ]
     terms += [f"t_{{{latex_text(f'barrier:{name}')}}}" for name in barrier_names]
     yield f"T(n) &= {' + '.join(terms)}"
-    for number, section_sum in enumerate(section_sums, start=1):
+    for section_number, section_sum in enumerate(section_sums, start=1):
         if section_sum:
-            yield rf"M_{{{number}}}(n) &= \mathrm{{E}} \max_{{i \le n}} X_{{{number},i}}"
-            yield rf"X_{{{number},i}} &= {section_sum} \quad \text{{of processor }} i"
+            processor_time = f"X_{{{section_number},i}}"
+            yield rf"M_{{{section_number}}}(n) &= \mathrm{{E}} \max_{{i \le n}} {processor_time}"
+            yield rf"{processor_time} &= {section_sum} \quad \text{{of processor }} i"
     yield from _MAXIMUM_EQUATIONS
     yield from equations[1:]
     if steps_by_queue:
