@@ -28,7 +28,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from slipstick.expression.node_count import (
+from slipstick.expression.nodes import (
     COUNT,
     TIME,
     Expr,
