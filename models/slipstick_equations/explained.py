@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from slipstick.time_expression.contention import Contention
-
 from slipstick.late import np
 from slipstick.law import LAWS
 from slipstick.method.closed_form import whole_time
@@ -12,6 +10,7 @@ from slipstick.model.system import Model
 from slipstick.schema.inputs import Settings, build, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.text import plain_data
+from slipstick.structure.contention import Contention
 from slipstick_equations.equations import Explanation
 from slipstick_equations.symbols import solve_in_symbols
 

@@ -28,6 +28,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from slipstick.errors import ModelError
 from slipstick.expression.nodes import (
     COUNT,
     TIME,
@@ -38,8 +39,6 @@ from slipstick.expression.nodes import (
     maximum,
     zero,
 )
-
-from slipstick.errors import ModelError
 from slipstick.law.symbols import NANDA_NI
 from slipstick.model.activity import barrier, choose, delay, fork, hold, repeat, then
 from slipstick.model.machine import Bus, Cache, MachineLock, Ring, SharedMemory
