@@ -649,27 +649,29 @@ def _solve_points_together(
             cycle_count == 0, np.nan, sums["members", index] / without_zeros(cycle_count)
         )
         table.time_by_group.setdefault(group.name, table.nan_columns())[points] = group_time
-    for kind, name in [*sums] if with_account else ():
-        if kind == "open":
-            refused_share = sums["calls", REFUSED + name] / without_zeros(sums["calls", name])
-            _put_value(table, points, f"open_share[{name}]", sums[kind, name] / time)
-            _put_value(table, points, f"refused_share[{name}]", refused_share)
-        elif kind == "calls" and str(name).startswith(PASSED_AT):
-            for value_name, value in _attempt_values(sums, name, time):
-                _put_value(table, points, value_name, value)
-        elif kind == "wasted" and model.resources[name].capacity < MOST_HOLDERS:
-            server_count = model.resources[name].capacity
-            wasted_share = sums[kind, name] / time / server_count
-            busy_share = sums["busy", name] / time / server_count
-            _put_value(table, points, f"wasted_utilization[{name}]", wasted_share)
-            _put_value(table, points, f"useful_utilization[{name}]", busy_share - wasted_share)
-        elif kind == "label":
-            table.time_by_label.setdefault(name, table.nan_columns())[points] = (
-                sums[kind, name] / member_count
+    for sum_kind, sum_name in [*sums] if with_account else ():
+        if sum_kind == "open":
+            refused_share = sums["calls", REFUSED + sum_name] / without_zeros(
+                sums["calls", sum_name]
             )
-        elif kind == "present":
-            use_columns = _use_columns(model, name, sums, time)
-            table.use_by_queue.setdefault(name, table.nan_columns(4))[:, points] = use_columns
+            _put_value(table, points, f"open_share[{sum_name}]", sums[sum_kind, sum_name] / time)
+            _put_value(table, points, f"refused_share[{sum_name}]", refused_share)
+        elif sum_kind == "calls" and str(sum_name).startswith(PASSED_AT):
+            for value_name, value in _attempt_values(sums, sum_name, time):
+                _put_value(table, points, value_name, value)
+        elif sum_kind == "wasted" and model.resources[sum_name].capacity < MOST_HOLDERS:
+            server_count = model.resources[sum_name].capacity
+            wasted_share = sums[sum_kind, sum_name] / time / server_count
+            busy_share = sums["busy", sum_name] / time / server_count
+            _put_value(table, points, f"wasted_utilization[{sum_name}]", wasted_share)
+            _put_value(table, points, f"useful_utilization[{sum_name}]", busy_share - wasted_share)
+        elif sum_kind == "label":
+            table.time_by_label.setdefault(sum_name, table.nan_columns())[points] = (
+                sums[sum_kind, sum_name] / member_count
+            )
+        elif sum_kind == "present":
+            use_columns = _use_columns(model, sum_name, sums, time)
+            table.use_by_queue.setdefault(sum_name, table.nan_columns(4))[:, points] = use_columns
 
 
 def sums_over_cycles(
@@ -788,7 +790,9 @@ def _share_and_ratio_beyond(states: _States, solved_states: _SolvedStates) -> tu
     """
     shares_and_ratios = []
     members_by_kind = states.members_by_kind(solved_states.positions)
-    customer_counts = np.sum([members_by_kind[kind] for kind in states.streams], axis=0).astype(int)
+    customer_counts = np.sum(
+        [members_by_kind[customer_kind] for customer_kind in states.streams], axis=0
+    ).astype(int)
     for time_in_states in solved_states.times:
         level_probabilities = (
             np.bincount(customer_counts, weights=time_in_states.real) / time_in_states.real.sum()
@@ -964,8 +968,8 @@ def _sums_of_states(states: _States, solved_states: _SolvedStates, with_account:
     chain, positions, times, flows = solved_states
     yield ("time", ""), np.sum(times, axis=1)
     if states.rounds is None:
-        for kind, members in states.members_by_kind(positions).items():
-            yield ("members", kind), times @ members
+        for customer_kind, member_counts in states.members_by_kind(positions).items():
+            yield ("members", customer_kind), times @ member_counts
     yield from (
         (("calls", name), flow)
         for name, flow in zip(states.event_names, np.transpose(flows), strict=True)
@@ -1013,7 +1017,7 @@ def _explored_chain(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
     NoAnswerError : a processor of such a state has not ended
     """
     model = states.model
-    width = states.width
+    position_count = states.width
     fewest_states = states.least_state_count()
     check_cost(
         "states",
@@ -1022,12 +1026,14 @@ def _explored_chain(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
         states.alternatives,
     )
     chain = explore_rows(
-        np.zeros((1, width + len(states.first_units)), dtype=np.int32), states.transitions
+        np.zeros((1, position_count + len(states.first_units)), dtype=np.int32), states.transitions
     )
     absorbing_states = np.setdiff1d(np.arange(chain.size), chain.sources)
-    position_numbers = np.asarray(chain.states)[absorbing_states, :width]
+    position_numbers = np.asarray(chain.states)[absorbing_states, :position_count]
     # Of streams of rate 0 all customers leave in the end.
-    kinds_of_positions = {states.positions[number][0][0] for number in position_numbers.flat}
+    kinds_of_positions = {
+        states.positions[position_number][0][0] for position_number in position_numbers.flat
+    }
     if not kinds_of_positions <= {"ended", "outside"}:
         reason = Unsolvable(
             f"processors of {model.name} can wait for each other without end, which is a deadlock"
@@ -1084,14 +1090,14 @@ def _counts_by_account(
     for position_number, position in enumerate(states.positions[1:], 1):
         for sum_key in states.sums_counted_at(position):
             columns[sum_key][position_number] += 1
-    for (kind, sum_name, service_part), count_by_position in columns.items():
+    for (sum_kind, sum_name, service_part), count_by_position in columns.items():
         count_by_state = count_by_position[positions].sum(axis=1)
         if service_part:
             # At shared servers a service advances at the rate min(1, servers / present), with rates
             # as many times as fast as if it were alone; the rest of its time is waiting.
             station, is_served, weight = service_part
             present_count = columns["present", station, None][positions].sum(axis=1)
-            speed = states.speeds(station, kind)[present_count.astype(int)]
+            speed = states.speeds(station, sum_kind)[present_count.astype(int)]
             weights_and_counts = _weights_and_counts(columns, station)
             resource = states.model.resources[station]
             if (
@@ -1119,7 +1125,7 @@ def _counts_by_account(
                 )
                 speed = speed * weight * present_count / without_zeros(np.asarray(total_weight))
             count_by_state = count_by_state * (speed if is_served else 1 - speed)
-        yield (kind, sum_name), count_by_state
+        yield (sum_kind, sum_name), count_by_state
 
 
 def _weights_and_counts(
@@ -1130,8 +1136,8 @@ def _weights_and_counts(
     """
     return [
         (weight, count_by_position)
-        for (kind, name, service_part), count_by_position in columns.items()
-        if kind == "busy" and name == station and service_part
+        for (sum_kind, name, service_part), count_by_position in columns.items()
+        if sum_kind == "busy" and name == station and service_part
         for _station, _is_served, weight in [service_part]
     ]
 
@@ -1192,12 +1198,18 @@ class _States:
             id(node): node_number for node_number, node in enumerate(self._nodes)
         }
         self._body_numbers = [self._number_by_node_id[id(body)] for body in bodies]
-        self.kinds = [kind for kind, (_, size) in enumerate(cycles) for _ in range(size)]
+        self.kinds = [
+            customer_kind
+            for customer_kind, (_, customer_count) in enumerate(cycles)
+            for _ in range(customer_count)
+        ]
         self.width = len(self.kinds) + self._second_phase_count()
         names_by_body = [
             {name for node in distinct_activities([body]) for name in node.uses} for body in bodies
         ]
-        self._parties = Counter(name for kind in self.kinds for name in names_by_body[kind])
+        self._parties = Counter(
+            name for customer_kind in self.kinds for name in names_by_body[customer_kind]
+        )
         self.breakers = {
             name: resource
             for name, resource in model.resources.items()
@@ -1205,7 +1217,9 @@ class _States:
         }
         # 1 while the stream is in a burst.
         burst_names = [
-            BURST + str(kind) for kind, stream in self.streams.items() if stream.burst_rates
+            BURST + str(customer_kind)
+            for customer_kind, stream in self.streams.items()
+            if stream.burst_rates
         ]
         self.first_units = [*model.counters.values(), *(0 for _ in (*self.breakers, *burst_names))]
         self._unit_names = [*model.counters, *self.breakers, *burst_names]
@@ -1297,13 +1311,15 @@ class _States:
                 return phases_of_children
             return phases_of_children + self._phases_by_node[node_number].phases
 
-        sizes_and_phases = (
-            (self.kinds.count(kind), phase_count(self._nodes[body]))
-            for kind, body in enumerate(self._body_numbers)
+        counts_and_phases = (
+            (self.kinds.count(customer_kind), phase_count(self._nodes[body]))
+            for customer_kind, body in enumerate(self._body_numbers)
         )
         # Processors of one kind are alike, so combinations with repetition are counted.
         return math.prod(
-            math.comb(size + count - 1, size) for size, count in sizes_and_phases if count
+            math.comb(customer_count + count - 1, customer_count)
+            for customer_count, count in counts_and_phases
+            if count
         )
 
     def members_by_kind(self, positions: Array) -> dict[int, Array]:
@@ -1311,10 +1327,12 @@ class _States:
         state [1] [states].
         """
         counts_by_kind = {}
-        for kind, size in Counter(self.kinds).items():
-            outside_number = self._position_numbers.get(_outside_position(kind), -1)
-            member_count = size - (positions == outside_number).sum(axis=1)
-            counts_by_kind[kind] = member_count * (positions[:, 0] > 0)  # not before the start
+        for customer_kind, customer_count in Counter(self.kinds).items():
+            outside_number = self._position_numbers.get(_outside_position(customer_kind), -1)
+            member_count = customer_count - (positions == outside_number).sum(axis=1)
+            counts_by_kind[customer_kind] = member_count * (
+                positions[:, 0] > 0
+            )  # not before the start
         return counts_by_kind
 
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
@@ -1323,7 +1341,7 @@ class _States:
         """
         moves_by_event = defaultdict[int, list[tuple[int, list[int], int]]](list)
         ones = np.ones_like(next(iter(self._value_by_expr.values())))
-        for state_index, row in enumerate(rows.tolist()):
+        for state_index, state_row in enumerate(rows.tolist()):
             self._explored_count = self._explored_count + 1
             self._successor_count = 0
             if self._explored_count % STATES_PER_CLOCK_CHECK == 1:
@@ -1333,7 +1351,7 @@ class _States:
                     f"up to {limit_in_force('states'):,.0f} states are explored before the chain is"
                     " solved",
                 )
-            for rate, positions, units, event_names in self._transitions_from(row):
+            for rate, positions, units, event_names in self._transitions_from(state_row):
                 self.rates += [ones * rate] * (
                     (rate_bytes := (ones * rate).tobytes()) not in self._rate_number_by_bytes
                 )
@@ -1432,14 +1450,14 @@ class _States:
     def _transitions_at_start(self) -> Iterator[tuple[Any, ...]]:
         """Yield the transitions out of the state before the start, in which all cycles begin."""
         positions = [
-            (("start", kind, 0), ())
+            (("start", customer_kind, 0), ())
             if self._is_present_at_start(processor)
-            else _outside_position(kind)
-            for processor, kind in enumerate(self.kinds)
+            else _outside_position(customer_kind)
+            for processor, customer_kind in enumerate(self.kinds)
         ]
         start_outcomes = [
-            self._first_outcomes_of_cycle(kind)
-            for (action, kind, _), _ in positions
+            self._first_outcomes_of_cycle(customer_kind)
+            for (action, customer_kind, _), _ in positions
             if action == "start"
         ]
         start_count = math.prod(len(list(outcomes)) for outcomes in start_outcomes)
@@ -1455,9 +1473,9 @@ class _States:
         """Return whether a processor or customer is present at time 0; of a stream only its backlog
         is.
         """
-        kind = self.kinds[processor]
-        return kind not in self.streams or (
-            processor - self.kinds.index(kind) < self.streams[kind].backlog
+        customer_kind = self.kinds[processor]
+        return customer_kind not in self.streams or (
+            processor - self.kinds.index(customer_kind) < self.streams[customer_kind].backlog
         )
 
     def _arrival_transitions(
@@ -1466,20 +1484,24 @@ class _States:
         """Yield the transitions in which a burst begins or ends, or a customer of a stream arrives;
         a stream at the limit of followed customers has no arrivals.
         """
-        outside_count = sum(positions.count(_outside_position(kind)) for kind in self.streams)
+        outside_count = sum(
+            positions.count(_outside_position(customer_kind)) for customer_kind in self.streams
+        )
         followed_count = sum(map(self.kinds.count, self.streams)) - outside_count
-        for kind, stream in self.streams.items():
+        for customer_kind, stream in self.streams.items():
             rate = stream.rate
             if stream.burst_rates:
                 rate_in_burst, *rates_of_change = stream.burst_rates
-                is_in_burst = units[self._unit_names.index(BURST + str(kind))]
-                units_after = self._with_unit_set(units, BURST + str(kind), 1 - is_in_burst)
+                is_in_burst = units[self._unit_names.index(BURST + str(customer_kind))]
+                units_after = self._with_unit_set(
+                    units, BURST + str(customer_kind), 1 - is_in_burst
+                )
                 yield rates_of_change[is_in_burst], positions, units_after, ()
                 rate = rate_in_burst if is_in_burst else rate
             has_room = self.most_customers is None or followed_count < self.most_customers
-            if has_room and _outside_position(kind) in positions and rate.any():
-                start_outcomes = [(1.0, (("start", kind, 0), ()))]
-                processor = positions.index(_outside_position(kind))
+            if has_room and _outside_position(customer_kind) in positions and rate.any():
+                start_outcomes = [(1.0, (("start", customer_kind, 0), ()))]
+                processor = positions.index(_outside_position(customer_kind))
                 yield from self._transitions_to_lasting_states(
                     rate, _with_replaced_position(positions, processor, start_outcomes), units
                 )
@@ -1523,9 +1545,11 @@ class _States:
         self, positions: Sequence[Position], step: act.Step, steps_together: Sequence[act.Step]
     ) -> Any:
         """Return the speed of a service that is under way together with others [1] [points]."""
-        visit_weights = [self._weight_of_visit(served) for served in steps_together]
+        visit_weights = [self._weight_of_visit(service_step) for service_step in steps_together]
         station = self._resources[step.resource or ""]
-        if _limits_weights(station) and any(served.weight is not None for served in steps_together):
+        if _limits_weights(station) and any(
+            service_step.weight is not None for service_step in steps_together
+        ):
             from slipstick.queueing.weighted_sharing import weighted_speeds
 
             weight_column = np.stack(np.broadcast_arrays(*visit_weights))
@@ -1554,13 +1578,13 @@ class _States:
         """Return the weight of a visit to a shared station [1] [points]."""
         return 1.0 if step.weight is None else self._value_by_expr[step.weight]
 
-    def speeds(self, station_name: str, kind: str) -> Array:
+    def speeds(self, station_name: str, sum_kind: str) -> Array:
         """Return the speed of a service with 0, 1, 2 ... customers present, relative to the speed
         for a customer alone; for the kind `busy`, the part of a server that it occupies [1].
         """
         station = self._resources[station_name]
         present = np.maximum(np.arange(self.width + 1), 1)
-        if kind == "busy" or not station.rates:
+        if sum_kind == "busy" or not station.rates:
             server_shares: Array = np.minimum(1.0, station.capacity / present)
             return server_shares
         rates = np.array([self._value_by_expr[rate][0].real for rate in station.rates])
@@ -1935,23 +1959,25 @@ class _States:
             chosen_places = [
                 min(
                     waiting_places,
-                    key=lambda place: self._rank_and_interruption(positions[place][0]),
+                    key=lambda waiting_place: self._rank_and_interruption(
+                        positions[waiting_place][0]
+                    ),
                 )
             ]
         outcomes = []
-        for place in chosen_places:
-            (action, step_number, *phase), stack_of_waiting = positions[place]
+        for waiting_place in chosen_places:
+            (action, step_number, *phase), stack_of_waiting = positions[waiting_place]
             if action == "halt":
                 return (), _with_replaced_position(
                     positions_after,
-                    place,
+                    waiting_place,
                     [(1.0, (("serve", step_number, *phase), stack_of_waiting))],
                 )
             first_outcomes = self._first_outcomes_of_step("serve", step_number, stack_of_waiting)
             outcomes += [
                 (probability / len(chosen_places), outcome)
                 for probability, outcome in _with_replaced_position(
-                    positions_after, place, first_outcomes
+                    positions_after, waiting_place, first_outcomes
                 )
             ]
         return (station_name,), outcomes
@@ -2119,8 +2145,8 @@ class _States:
         resource_name = self._nodes[node_number].resource
         held_index = max(
             held_index
-            for held_index, (kind, hold, _) in enumerate(stack)
-            if kind == "held" and self._nodes[hold].resource == resource_name
+            for held_index, (element_kind, hold_number, _) in enumerate(stack)
+            if element_kind == "held" and self._nodes[hold_number].resource == resource_name
         )
         positions_after = [
             *positions[:processor],
@@ -2246,12 +2272,12 @@ class _States:
                     positions, processor, [(1.0, (("barrier", node_number), stack))]
                 ),
             )
-        woken_positions = [positions[place] for place in waiting_places]
+        woken_positions = [positions[processor_place] for processor_place in waiting_places]
         if not self._value_by_expr[self._resources[node.name].cost].any():
             positions_after = [
-                (("go", node_number, 0), stack) if place == processor else position
-                for place, position in enumerate(positions)
-                if place not in waiting_places
+                (("go", node_number, 0), stack) if processor_place == processor else position
+                for processor_place, position in enumerate(positions)
+                if processor_place not in waiting_places
             ]
             positions_after += [
                 (("go", position[1], 0), stack_of_waiting)
@@ -2358,17 +2384,21 @@ class _States:
         """
         if position not in self._holds_at:
             (action, node_number, *_), stack = position
-            holds = [self._nodes[node_number] for kind, node_number, _ in stack if kind == "held"]
+            holds = [
+                self._nodes[node_number]
+                for element_kind, node_number, _ in stack
+                if element_kind == "held"
+            ]
             has_left = action == "wait" and self.model.monitor_of(self._nodes[node_number].counter)
             self._holds_at[position] = holds[:-1] if has_left else holds
         return self._holds_at[position]
 
-    def _first_outcomes_of_cycle(self, kind: int) -> Outcomes:
+    def _first_outcomes_of_cycle(self, customer_kind: int) -> Outcomes:
         """Return the positions at the start of the cycle, or of all rounds, of a kind of
         processor.
         """
-        end_element = ("cycle", kind, 0)
-        body_number = self._body_numbers[kind]
+        end_element = ("cycle", customer_kind, 0)
+        body_number = self._body_numbers[customer_kind]
         return (
             self._outcomes_of_repeat(self.rounds, (end_element,), body_number)
             if self.rounds
@@ -2423,12 +2453,12 @@ class _States:
         or depends on other processors.
         """
         element, stack = stack[-1], stack[:-1]
-        kind, node_number, rounds_left = element  # an attempt has tries instead of rounds
-        if kind == "again" and rounds_left:
+        element_kind, node_number, rounds_left = element  # an attempt has tries instead of rounds
+        if element_kind == "again" and rounds_left:
             return self._outcomes_of_continuing(
-                (*stack, (kind, node_number, rounds_left - 1), ("do", node_number, 0))
+                (*stack, (element_kind, node_number, rounds_left - 1), ("do", node_number, 0))
             )
-        if kind == "attempt":
+        if element_kind == "attempt":
             return [
                 (
                     1.0,
@@ -2438,14 +2468,14 @@ class _States:
                     ),
                 )
             ]
-        if kind == "again":
+        if element_kind == "again":
             return self._outcomes_of_continuing(stack)
-        if kind == "perhaps":
+        if element_kind == "perhaps":
             return self._outcomes_of_geometric_repeat(node_number, stack)
-        if kind == "held":
+        if element_kind == "held":
             return [(1.0, (("release", node_number), stack))]
-        if kind == "cycle":
-            return [(1.0, ((kind, node_number), stack))]
+        if element_kind == "cycle":
+            return [(1.0, ((element_kind, node_number), stack))]
         match self._nodes[node_number]:
             case act.Step(resource=None):
                 return self._first_outcomes_of_step("delay", node_number, stack)
@@ -2575,9 +2605,9 @@ class _States:
         return 1.0 if step.weight is None else float(self._value_by_expr[step.weight].real[0])
 
 
-def _outside_position(kind: int) -> Position:
+def _outside_position(customer_kind: int) -> Position:
     """Return the position of a customer of a stream that has not arrived yet, or has left."""
-    return ("outside", kind, 0), ()
+    return ("outside", customer_kind, 0), ()
 
 
 def _half_open_state(breaker: Breaker, begun_trials: int, passed_trials: int) -> int:

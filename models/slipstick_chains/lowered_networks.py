@@ -193,11 +193,11 @@ class _NetworkReading:
             name: self._mean("members", index) for index, name in enumerate(class_names)
         }
 
-    def _mean(self, kind: str, name: object) -> Array:
+    def _mean(self, sum_kind: str, sum_name: object) -> Array:
         """Return a sum over a cycle divided by the time of the cycle: a mean number present, or a
         rate [1/s].
         """
-        return np.asarray(self._sums[kind, name] / self._sums["time", ""])
+        return np.asarray(self._sums[sum_kind, sum_name] / self._sums["time", ""])
 
     def _visits_and_service_time(self, class_name: str, station_name: str) -> tuple[float, float]:
         """Return the visits of a class to a station in a cycle [1], and the service time of one

@@ -159,7 +159,7 @@ def _relative_rate_at(time: float, profile: Profile) -> float:
 
 
 def probabilities_at(
-    start: Array, parts: Sequence[DayPart], times: Sequence[float], error: float = 1e-10
+    start: Array, day_parts: Sequence[DayPart], times: Sequence[float], error: float = 1e-10
 ) -> Array:
     """Return the probability of each state at some times after the start of a period [1] [times,
     states]; see `slipstick_chains.uniformization.transient`.
@@ -167,7 +167,7 @@ def probabilities_at(
     Parameters
     ----------
     start : probability of each state at time 0 [1] [states]
-    parts : of the period, which repeats
+    day_parts : of the period, which repeats
     times : at which to look, in any order [s]
     error : bound on the error at each time, summed over the states [1]
 
@@ -177,10 +177,10 @@ def probabilities_at(
     """
     times_asked = np.asarray(times, dtype=np.float64)
     last_time = float(times_asked.max(initial=0.0))
-    _check_ticks(parts, last_time / math.fsum(part.duration for part in parts))
-    step_count = len(times_asked) + last_time / min(part.duration for part in parts)
-    rates_of_parts = [_transposed_rates_and_tick_rate(part) for part in parts]
-    probabilities, clock, part_index, time_left_in_part = start, 0.0, 0, parts[0].duration
+    _check_ticks(day_parts, last_time / math.fsum(day_part.duration for day_part in day_parts))
+    step_count = len(times_asked) + last_time / min(day_part.duration for day_part in day_parts)
+    rates_of_parts = [_transposed_rates_and_tick_rate(day_part) for day_part in day_parts]
+    probabilities, clock, part_index, time_left_in_part = start, 0.0, 0, day_parts[0].duration
     probabilities_by_time = {}
     for time in np.unique(times_asked).tolist():
         time_left = time - clock
@@ -192,19 +192,19 @@ def probabilities_at(
             )
             time_left, time_left_in_part = time_left - span, time_left_in_part - span
             if time_left_in_part <= 0:
-                part_index = (part_index + 1) % len(parts)
-                time_left_in_part = parts[part_index].duration
+                part_index = (part_index + 1) % len(day_parts)
+                time_left_in_part = day_parts[part_index].duration
         clock = time
         probabilities_by_time[time] = probabilities
     return np.array([probabilities_by_time[time] for time in times_asked.tolist()])
 
 
-def _check_ticks(parts: Sequence[DayPart], period_count: float) -> None:
+def _check_ticks(day_parts: Sequence[DayPart], period_count: float) -> None:
     """Raise NoAnswerError if uniformization over some periods costs too much."""
     tick_count = period_count * sum(
-        part.duration * _transposed_rates_and_tick_rate(part)[1] for part in parts
+        day_part.duration * _transposed_rates_and_tick_rate(day_part)[1] for day_part in day_parts
     )
-    step_count = tick_count * (2000 + max(part.generator.nnz for part in parts))
+    step_count = tick_count * (2000 + max(day_part.generator.nnz for day_part in day_parts))
     check_cost(
         "ticks",
         step_count,
@@ -214,15 +214,17 @@ def _check_ticks(parts: Sequence[DayPart], period_count: float) -> None:
     )
 
 
-def _transposed_rates_and_tick_rate(part: DayPart) -> tuple[csr_array, float]:
+def _transposed_rates_and_tick_rate(day_part: DayPart) -> tuple[csr_array, float]:
     """Return the transposed rates of the chain in a part of the period, and the rate at which the
     clock of the uniformization ticks [1/s].
     """
-    tick_rate = float(-part.generator.diagonal().real.min(initial=0.0))
-    return sparse.csr_array(part.generator.T), tick_rate
+    tick_rate = float(-day_part.generator.diagonal().real.min(initial=0.0))
+    return sparse.csr_array(day_part.generator.T), tick_rate
 
 
-def passage_time(start: Array, parts: Sequence[DayPart], end_states: NDArray[np.int64]) -> float:
+def passage_time(
+    start: Array, day_parts: Sequence[DayPart], end_states: NDArray[np.int64]
+) -> float:
     """Return the mean time from the start of a period until a chain first reaches one of some
     states [s].
 
@@ -233,7 +235,7 @@ def passage_time(start: Array, parts: Sequence[DayPart], end_states: NDArray[np.
     Parameters
     ----------
     start : probability of each state at time 0 [1] [states]
-    parts : of the period, which repeats
+    day_parts : of the period, which repeats
     end_states : numbers of the states to end in
 
     Raises
@@ -245,12 +247,13 @@ def passage_time(start: Array, parts: Sequence[DayPart], end_states: NDArray[np.
     if not len(transient_states) or not start[transient_states].any():
         return 0.0
     transient_parts = [
-        part._replace(generator=part.generator[transient_states][:, transient_states])
-        for part in parts
+        day_part._replace(generator=day_part.generator[transient_states][:, transient_states])
+        for day_part in day_parts
     ]
     _check_ticks(transient_parts, 1.0)
     rates_of_parts = [
-        (*_transposed_rates_and_tick_rate(part), part.duration) for part in transient_parts
+        (*_transposed_rates_and_tick_rate(day_part), day_part.duration)
+        for day_part in transient_parts
     ]
 
     def probabilities_and_time_after_period(probabilities: Array) -> tuple[Array, float]:

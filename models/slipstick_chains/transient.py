@@ -417,7 +417,7 @@ def _chain_and_lengths(
     station: str,
     present: int,
     values: Mapping[str, float] | None,
-    most: int | None,
+    most_customers: int | None,
     limit: float | None,
 ) -> tuple[MarkovChain, Array]:
     """Return the chain of a network, and the number of customers at a station in each state [1]
@@ -425,7 +425,7 @@ def _chain_and_lengths(
     """
     _check_station(model.stations, station)
     _, network_points = _layout_and_points(model, values)
-    truncation = _truncation(network_points, most, limit)
+    truncation = _truncation(network_points, most_customers, limit)
     space, chain = chain_at(
         network_points, None if truncation is None else truncation + present, limit
     )
@@ -471,7 +471,7 @@ the largest change of a value, relative to it or to 1, with which this ends.
 def _activity_chains(
     model: Model,
     values: Mapping[str, float] | None,
-    most: int | None,
+    most_customers: int | None,
     limit: float | None,
     backlog: int,
     fewest_followed: int = 0,
@@ -481,7 +481,7 @@ def _activity_chains(
     arrive, each further chain follows more of their customers.
     """
     has_streams = model.population.open or STREAMS in model.constructs
-    if not has_streams and (most is not None or backlog):
+    if not has_streams and (most_customers is not None or backlog):
         needless_argument = "the backlog" if backlog else "most"
         raise ModelError(f"no streams come to {model.name}, so leave out {needless_argument}")
     profiles = profile_by_stream(model)
@@ -489,10 +489,14 @@ def _activity_chains(
     _check_parameters(model, values or {}, ActivityChain(mean_rate_model))
     largest_backlog = backlog or max(backlogs_of(model).values(), default=0)
     most_followed = (
-        max(FEWEST_FOLLOWED, fewest_followed, 2 * largest_backlog) if most is None else most
+        max(FEWEST_FOLLOWED, fewest_followed, 2 * largest_backlog)
+        if most_customers is None
+        else most_customers
     )
     if largest_backlog > most_followed:
-        raise ModelError(f"a backlog of {largest_backlog} is more than most, {most}; raise most")
+        raise ModelError(
+            f"a backlog of {largest_backlog} is more than most, {most_customers}; raise most"
+        )
     with with_lower_limits({} if limit is None else {"states": limit}):
         while True:
             chain, count_by_resource = chain_from_start(
@@ -506,7 +510,7 @@ def _activity_chains(
             }
             day_parts = parts_of_period(chain, faster_chains, profiles) if profiles else []
             yield chain, count_by_resource, day_parts
-            if most is not None or not has_streams:
+            if most_customers is not None or not has_streams:
                 return
             most_followed += most_followed // 2
 
@@ -734,11 +738,11 @@ def _layout_and_points(
 def _check_parameters(
     model: QueueingNetwork | Model,
     values: Mapping[str, float],
-    compiled: NetworkLayout | ActivityForm,
+    compiled_model: NetworkLayout | ActivityForm,
 ) -> None:
     """Raise if the name of a value is not the name of a parameter of the model."""
     for name in values:
-        if name not in compiled.tape.parameters:
+        if name not in compiled_model.tape.parameters:
             raise ModelError(f"{model.name} has no parameter {name!r} to look at on its way")
 
 

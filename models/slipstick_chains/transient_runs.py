@@ -172,8 +172,8 @@ def _parse_question(name: str, read_seconds: Callable[[str], float]) -> _Transie
     parsed_name = transient_value_of(name)
     assert parsed_name is not None
     steady_name, time_text = parsed_name
-    kind, _, arguments = steady_name.removesuffix("]").partition("[")
-    if kind == "queue_length":
+    value_kind, _, arguments = steady_name.removesuffix("]").partition("[")
+    if value_kind == "queue_length":
         return _NumberAtTime(arguments, read_seconds(time_text))
     resource, _, count_text = arguments.rpartition(",")
     return _NumberAtTime(resource, read_seconds(time_text), int(count_text))
@@ -263,16 +263,16 @@ def _are_intervals_narrow(observations: Array, simulation: Simulation) -> bool:
     return bool((half_widths <= simulation.precision * np.abs(observations.mean(axis=0))).all())
 
 
-def _interval_half_widths(observations: Array, level: float) -> Array:
+def _interval_half_widths(observations: Array, confidence_level: float) -> Array:
     """Return the half-widths of Student's intervals of the means over the runs."""
     from scipy.stats import t
 
     run_count = len(observations)
     standard_errors = observations.std(axis=0, ddof=1) / math.sqrt(run_count)
-    return np.asarray(t.ppf((1 + level) / 2, run_count - 1) * standard_errors)
+    return np.asarray(t.ppf((1 + confidence_level) / 2, run_count - 1) * standard_errors)
 
 
-def _mean_over_runs(name: str, observed_values: Array, level: float) -> Value | str:
+def _mean_over_runs(name: str, observed_values: Array, confidence_level: float) -> Value | str:
     """Return the mean of a value over the runs with its interval, or why there is none."""
     station_and_count = passage_of(name)
     if station_and_count and not (station_and_count[1] or observed_values.any()):
@@ -283,7 +283,7 @@ def _mean_over_runs(name: str, observed_values: Array, level: float) -> Value | 
             " queue_length_at or probability_at"
         )
     mean = float(observed_values.mean())
-    half_width = float(_interval_half_widths(observed_values[:, None], level)[0])
+    half_width = float(_interval_half_widths(observed_values[:, None], confidence_level)[0])
     if name.startswith("probability_at"):
         # A probability of 0 or 1 in all runs may differ from it by 3 / runs (the rule of three).
         margin = max(half_width, 3 / len(observed_values) if mean in (0.0, 1.0) else 0.0)

@@ -91,7 +91,11 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
         """Return the numbers of customer classes, without the classes that stand for servers that
         are away.
         """
-        return {name: number for name, number in number_by_class.items() if name not in absences}
+        return {
+            name: number_expression
+            for name, number_expression in number_by_class.items()
+            if name not in absences
+        }
 
     def station_as_written(name: str, station: NetworkStation) -> NetworkStation:
         """Return a station as a file states it, without classes of servers that are away."""

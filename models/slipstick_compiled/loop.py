@@ -1132,9 +1132,9 @@ def execute_branch_instruction(
 
 
 @inlined
-def load_of_resource(resource: Row, rule: int, now: float) -> float:
+def load_of_resource(resource: Row, pick_rule: int, now: float) -> float:
     """Return the number present at a resource, or the work left there for each server [s]."""
-    if rule != PickRule.LEAST_WORK:
+    if pick_rule != PickRule.LEAST_WORK:
         return float(resource.present_count)
     if resource.present_count == 0:
         return 0.0
@@ -1150,21 +1150,21 @@ def load_of_resource(resource: Row, rule: int, now: float) -> float:
 
 
 @inlined
-def load_of_option(tables: State, target_index: int, rule: int, now: float) -> float:
+def load_of_option(tables: State, target_index: int, pick_rule: int, now: float) -> float:
     """Return the load of one option of a pick: of the resource whose number is at this index of the
     table of targets.
     """
-    return load_of_resource(tables.resource[tables.targets[target_index]], rule, now)
+    return load_of_resource(tables.resource[tables.targets[target_index]], pick_rule, now)
 
 
 @inlined
 def least_loaded_option(
-    tables: State, first_resource: int, option_count: int, rule: int, value: float, now: float
+    tables: State, first_resource: int, option_count: int, pick_rule: int, value: float, now: float
 ) -> int:
     """Return the index of the option of least load; of equal ones, one chosen by a random value."""
-    least_load = greatest_load = load_of_option(tables, first_resource, rule, now)
+    least_load = greatest_load = load_of_option(tables, first_resource, pick_rule, now)
     for option_index in range(1, option_count):
-        load = load_of_option(tables, first_resource + option_index, rule, now)
+        load = load_of_option(tables, first_resource + option_index, pick_rule, now)
         least_load = min(least_load, load)
         greatest_load = max(greatest_load, load)
     # Sums of times that differ by rounding are equal.
@@ -1172,12 +1172,16 @@ def least_loaded_option(
     equal_count = 0
     for option_index in range(option_count):
         equal_count += (
-            load_of_option(tables, first_resource + option_index, rule, now) <= largest_equal_load
+            load_of_option(tables, first_resource + option_index, pick_rule, now)
+            <= largest_equal_load
         )
     options_to_skip = int(value * equal_count)
     chosen_index = 0
     for option_index in range(option_count):
-        if load_of_option(tables, first_resource + option_index, rule, now) <= largest_equal_load:
+        if (
+            load_of_option(tables, first_resource + option_index, pick_rule, now)
+            <= largest_equal_load
+        ):
             if options_to_skip == 0:
                 chosen_index = option_index
             options_to_skip -= 1
@@ -1190,15 +1194,17 @@ def pick(tables: State, token_number: int, instruction: Row, value: float, now: 
     work, or by the shorter of two queues drawn at random.
     """
     tally_column = tables.run[0].tally_column + 2 * instruction[2]
-    rule = instruction[3]
+    pick_rule = instruction[3]
     first_target = instruction[4]
     option_count = instruction[5]
     first_resource = first_target + option_count
     option_index = 0
-    if rule == PickRule.IN_TURN:
+    if pick_rule == PickRule.IN_TURN:
         option_index = int(tables.statistics[tally_column]) % option_count
-    elif rule != PickRule.SHORTER_OF_TWO:
-        option_index = least_loaded_option(tables, first_resource, option_count, rule, value, now)
+    elif pick_rule != PickRule.SHORTER_OF_TWO:
+        option_index = least_loaded_option(
+            tables, first_resource, option_count, pick_rule, value, now
+        )
     else:
         # One random number chooses an ordered pair of different stations.
         pair_index = int(value * option_count * (option_count - 1))

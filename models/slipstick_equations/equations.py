@@ -709,13 +709,13 @@ def _checks_table(law: Law) -> str:
         [
             ", ".join(
                 f"{name} {quantity(value, unit_by_symbol[name])}"
-                for name, value in law.given(row).items()
+                for name, value in law.given(check).items()
             ),
-            quantity(row.value, str(law.gives.dimension)),
-            quantity(row.within, str(law.gives.dimension)) if row.within else "exact",
-            row.source,
+            quantity(check.value, str(law.gives.dimension)),
+            quantity(check.within, str(law.gives.dimension)) if check.within else "exact",
+            check.source,
         ]
-        for row in law.checks
+        for check in law.checks
     ]
     return plain_table(["for", law.gives.name, "within", "source"], rows, [1, 2]) if rows else ""
 

@@ -545,7 +545,7 @@ class Recursion:
         )
         count_in_words = self._checked_count_in_words(largest_population)
         population_count = math.prod(members + 1 for members in largest_population)
-        pace = WorkPace()
+        work_pace = WorkPace()
         recursion_step = _RecursionStep(self, value_by_expr)
         empty_state = PopulationState(0, (None,) * len(largest_population), ArrivalState())
         state_by_population = {(0,) * len(largest_population): empty_state}
@@ -556,7 +556,7 @@ class Recursion:
         solved_population_count = 0
         for batch in batches(largest_population, largest_batch_size):
             # Larger populations take longer.
-            pace.check(solved_population_count**2, population_count**2, count_in_words)
+            work_pace.check(solved_population_count**2, population_count**2, count_in_words)
             solved_population_count += len(batch)
             if not any(batch[0]):
                 continue
@@ -659,14 +659,16 @@ class Recursion:
                 math.ceil(8 * math.sqrt(processor_count)), LAST_ONE_BY_ONE
             )
             state = recursion_step.solve_fixed_point(first_count, processor_count)
-            pace = WorkPace()
+            work_pace = WorkPace()
             for processors in range(first_count + 1, processor_count + 1):
                 state = recursion_step.solve_population((processors,), {(processors - 1,): state})
                 step_in_words = (
                     f"mean-value goes through the last {processor_count - first_count} of"
                     f" {processor_count} processors of {self.model.name}"
                 )
-                pace.check(processors - first_count, processor_count - first_count, step_in_words)
+                work_pace.check(
+                    processors - first_count, processor_count - first_count, step_in_words
+                )
             yield SolvedPopulation(
                 state, distinct_values, point_indexes[matching_indices], row_by_point
             )

@@ -499,8 +499,8 @@ def _positions_of_use(branch: Activity, queue_name: str) -> list[int]:
     resource.
     """
     return [
-        position
-        for position, node in enumerate(_nodes_in_turn(branch))
+        activity_index
+        for activity_index, node in enumerate(_nodes_in_turn(branch))
         if _uses_queue(node, queue_name)
     ]
 
@@ -1437,14 +1437,14 @@ class PassingTimes:
         work_variance = service.variance * (work_of_processor / without_zeros(service.mean)) ** 2
         zeros = 0 * (work_of_processor + self.times[..., 0])
         backlog_moments = [(zeros + work_left, zeros)] * min(place_distance, processors)
-        for position in range(place_distance, processors):
-            mean, variance = backlog_moments[position - place_distance]
+        for processor_index in range(place_distance, processors):
+            mean, variance = backlog_moments[processor_index - place_distance]
             gap = limited_to_range(
-                self.times[..., position] - self.times[..., position - place_distance]
+                self.times[..., processor_index] - self.times[..., processor_index - place_distance]
             )
             # The gaps are taken as independent, so that their variances add up.
             gap_variance = self.gap_variances[
-                ..., position - place_distance + 1 : position + 1
+                ..., processor_index - place_distance + 1 : processor_index + 1
             ].sum(axis=-1)
             backlog_moments.append(
                 remainder_after_gap(

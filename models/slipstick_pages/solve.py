@@ -98,13 +98,15 @@ def live_model(
     if answer.failed:
         raise NoAnswerError(answer.failed, answer.other_method)
     model = _live_model_of(answer, built_model, settings, library, wanted_inputs, wanted_values)
-    uncertain = built_model.uncertain
-    if not uncertain.paths:
+    uncertain_settings = built_model.uncertain
+    if not uncertain_settings.paths:
         return model
     factors_by_input = {
         path: np.round(draws / np.exp(centre), 6).tolist()
         for (path, draws), centre in zip(
-            drawn_settings(uncertain, BAND_DRAWS).items(), uncertain.centre, strict=True
+            drawn_settings(uncertain_settings, BAND_DRAWS).items(),
+            uncertain_settings.centre,
+            strict=True,
         )
     }
     case = evaluator(built_model.name, settings, library)
@@ -112,7 +114,7 @@ def live_model(
         model,
         answer=with_intervals(answer, case),
         drawn_factors=factors_by_input,
-        noise=dict(uncertain.noise),
+        noise=dict(uncertain_settings.noise),
     )
 
 
@@ -429,9 +431,9 @@ def _with_grid(
     grid = AnswerGrid(form, live.answer, live.quantity, output_names, is_costly)
     given_values = {name: value_by_input[name] for name in input_names}
     with with_summed_costs() as costs:
-        for reach in _GRID_REACHES:
+        for range_factor in _GRID_REACHES:
             wide_sliders = [
-                _slider(known_parameters[name], value_by_input[name], built_model, reach)
+                _slider(known_parameters[name], value_by_input[name], built_model, range_factor)
                 for name in input_names
             ]
             for sliders in (wide_sliders, grid.sliders_with_answers(wide_sliders, slopes)):

@@ -429,7 +429,7 @@ def with_title_and_legend(
     legend_title : heading of the legend
     handles, labels, column_count : what the legend shows, and its number of columns [1]
     """
-    width = figure.get_figwidth()
+    figure_width = figure.get_figwidth()
     if labels:
         figure.legend(
             handles,
@@ -441,8 +441,8 @@ def with_title_and_legend(
         )
     if figure.legends:
         figure.draw_without_rendering()
-        width = figure.legends[0].get_window_extent().x0 / figure.dpi
-    lines = textwrap.wrap(title, max(20, int(width / _LETTER_WIDTH) - 2))
+        figure_width = figure.legends[0].get_window_extent().x0 / figure.dpi
+    lines = textwrap.wrap(title, max(20, int(figure_width / _LETTER_WIDTH) - 2))
     figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
     return figure
 

@@ -108,7 +108,7 @@ def fill_indices_by_label(results: Results, pictures: Sequence[PictureSpec]) -> 
         tables = [table for question in results.questions.values() for table in question.tables()]
         kinds_and_labels = [split_name(column.name) for table in tables for column in table.columns]
         component_names += [
-            label_inside for kind, label_inside in kinds_and_labels if kind == "account"
+            label_inside for value_kind, label_inside in kinds_and_labels if value_kind == "account"
         ]
         component_names = [
             name for name in useful_components if name in component_names
@@ -141,10 +141,10 @@ def _component_of_label(value_names: Sequence[str], useful_components: Iterable[
     """Return the component that a label stands for; empty if it stands for several components or
     none.
     """
-    kind, label_inside = split_name(value_names[0])
-    if len(value_names) > 1 or kind not in ("account", "processors_lost", "speedup"):
+    value_kind, label_inside = split_name(value_names[0])
+    if len(value_names) > 1 or value_kind not in ("account", "processors_lost", "speedup"):
         return ""
-    return next(iter(useful_components), "") if kind == "speedup" else label_inside
+    return next(iter(useful_components), "") if value_kind == "speedup" else label_inside
 
 
 _UPRIGHT_LETTER_WIDTH = 0.085  # width of a letter of a tick's label [inch]
@@ -748,7 +748,7 @@ def _short_names(names: Sequence[str]) -> dict[str, str]:
     ``account[lock]`` to ``lock``.
     """
     kind_and_index = {name: split_name(name) for name in names}
-    has_one_kind = len({kind for kind, _ in kind_and_index.values()}) == 1
+    has_one_kind = len({value_kind for value_kind, _ in kind_and_index.values()}) == 1
     return {
         name: label_inside if has_one_kind and label_inside else _SPELLINGS.get(name, name)
         for name, (_, label_inside) in kind_and_index.items()
@@ -994,9 +994,9 @@ def _draw_line(
 
 def _title_of_values(names: Sequence[str], spec: LinesSpec, words: Words) -> str:
     """Return the title of the vertical axis for these values."""
-    kind = _WORDS_OF_KINDS.get(split_name(names[0])[0], "value") if names else ""
+    kind_phrase = _WORDS_OF_KINDS.get(split_name(names[0])[0], "value") if names else ""
     subject = (
-        kind
+        kind_phrase
         if len(names) > 2
         else ", ".join(spec.called.get(name) or _named_value(name, words) for name in names)
     )
@@ -1019,7 +1019,9 @@ def write_limit(axes: Axes, limit: float, text: str, lines: Sequence[Line2D]) ->
     ]
     is_right, is_above = min(
         label_positions,
-        key=lambda position: _crossing_line_count(axes, limit, len(text), lines, *position),
+        key=lambda label_position: _crossing_line_count(
+            axes, limit, len(text), lines, *label_position
+        ),
     )
     axes.annotate(
         text,

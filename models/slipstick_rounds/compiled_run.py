@@ -172,7 +172,7 @@ class CompiledRounds:
         run = tables.run[0]
         most_visits = len(tables.work) if until is None else until
         run.most_visits, run.most_events = most_visits, events
-        pace = WorkPace()
+        work_pace = WorkPace()
         logs = []
         while True:
             stop_code = _run_until_stop(tables)
@@ -185,7 +185,7 @@ class CompiledRounds:
                 return RoundRun(
                     tables.arrival_times, tables.end_times, has_ended, np.concatenate(logs)
                 )
-            pace.check(
+            work_pace.check(
                 int(run.ended_count), most_visits, f"the simulation follows {most_visits:,} visits"
             )
 
@@ -212,8 +212,8 @@ def _tables_of_round_time(duration: RoundTime, phase_names: int) -> dict[str, An
     listing = duration.tape.listing()
     content_names = state_names(duration.phases)
     registers = np.zeros(listing["size"])
-    for register, number in listing["numbers"]:
-        registers[register] = number
+    for register, constant in listing["numbers"]:
+        registers[register] = constant
     register_by_name = {name: register for register, name in listing["inputs"]}
     for name, register in register_by_name.items():
         if name not in content_names:
@@ -595,9 +595,9 @@ def _fold_operands(
 
 
 @compiled
-def _whole_power(base: float, exponent: int) -> float:
+def _whole_power(base_number: float, exponent: int) -> float:
     """Return a whole power of a number by repeated squaring."""
-    power, product = base, 1.0
+    power, product = base_number, 1.0
     remaining_exponent = abs(exponent)
     while remaining_exponent:
         if remaining_exponent % 2:

@@ -120,15 +120,15 @@ class PointNumbers:
         self,
         customers: Sequence[Array | float],
         units: Sequence[Array | float],
-        held: Array | float,
+        units_held: Array | float,
         products: Sequence[Array | float],
     ) -> Array:
         """Return the time of each round [rounds; s], computed from its contents as `RoundContents`
         lists them.
         """
-        times: Array = self.server.duration(RoundContents(customers, units, held, products)).sum(
-            axis=0
-        )
+        times: Array = self.server.duration(
+            RoundContents(customers, units, units_held, products)
+        ).sum(axis=0)
         return times
 
 
@@ -605,7 +605,8 @@ class RoundTime:
             for phase in self.phases
         ]
         customers_text = ", ".join(
-            f"{number:.4g} in {phase}" for number, phase in zip(customers, self.phases, strict=True)
+            f"{customer_count:.4g} in {phase}"
+            for customer_count, phase in zip(customers, self.phases, strict=True)
         )
         raise NoAnswerError(
             f"a round that serves {customers_text} takes {float(times[round_index]):.4g} s by the"
@@ -656,11 +657,11 @@ _RULES = {
 """The meaning of each number of a point, and the rule that it must meet."""
 
 
-def _is_allowed_value(value: float, rule: str) -> bool:
+def _is_allowed_value(value: float, number_rule: str) -> bool:
     """Return whether a number meets a rule, such as to be a whole number of at least 1."""
-    if rule == _WHOLE:
+    if number_rule == _WHOLE:
         return value >= 1 and value.is_integer()
-    return value > 0 or (rule == _LEAST and value == 0)
+    return value > 0 or (number_rule == _LEAST and value == 0)
 
 
 def _reason_invalid(
@@ -669,7 +670,7 @@ def _reason_invalid(
     """Return why the numbers describe no server, and the way to correct them; empty if they do."""
     for name, value in value_by_name.items():
         phase, _, key = name.rpartition(".")
-        meaning, rule = _RULES[key]
+        meaning, number_rule = _RULES[key]
         if key == "memory" and value <= 0:
             return (
                 "the server has no memory left for customers: what else it holds needs"
@@ -681,8 +682,8 @@ def _reason_invalid(
                 f"{meaning}{phase_suffix} is no finite number: its formula divides by 0, or an"
                 " input of it is far too large"
             )
-        if not _is_allowed_value(value, rule):
-            return f"{meaning}{phase_suffix} is {value:,.6g}: give {rule}"
+        if not _is_allowed_value(value, number_rule):
+            return f"{meaning}{phase_suffix} is {value:,.6g}: give {number_rule}"
     for phase in uniform_phases:
         work = value_by_name[f"{phase}.work"]
         least_work = value_by_name.get(f"{phase}.least")

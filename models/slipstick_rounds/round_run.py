@@ -237,13 +237,15 @@ class RoundByRound:
         """Simulate until `until` visits have ended, or `events` customers have been given work."""
         most_visits = len(self.work) if until is None else until
         admitted_count = 0
-        pace = WorkPace()
+        work_pace = WorkPace()
         while self.ended_count < most_visits and admitted_count < events:
             self._wait_for_a_round()
             customer_shares = self._divide_budget()
             admitted_count += len(customer_shares)
             done_visits = max(self.ended_count, most_visits * admitted_count / events)
-            pace.check(done_visits, most_visits, f"the simulation follows {most_visits:,} visits")
+            work_pace.check(
+                done_visits, most_visits, f"the simulation follows {most_visits:,} visits"
+            )
             self._do_rounds(customer_shares, self._count_equal_rounds(customer_shares))
             log_counts = [
                 self.now,

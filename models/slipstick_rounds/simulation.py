@@ -309,7 +309,7 @@ class BatchServerSimulation(BatchServerForm):
         samples : batches or replications
         are_successive : they are batches of one run
         """
-        level = self._settings.level
+        confidence_level = self._settings.level
         estimates = {}
         visit_counts = np.array(
             [len(sample.visits["response_time"]) for sample in samples], dtype=float
@@ -326,7 +326,7 @@ class BatchServerSimulation(BatchServerForm):
 
         def add_ratio(name: str, numerators: Array, denominators: Array) -> None:
             """Estimate the ratio of two sums over the samples under a name."""
-            estimates[name] = ratio(numerators, denominators, level, are_successive)
+            estimates[name] = ratio(numerators, denominators, confidence_level, are_successive)
 
         for name in samples[0].visits:
             value_sums = np.array([sample.visits[name].sum() for sample in samples])
@@ -338,7 +338,7 @@ class BatchServerSimulation(BatchServerForm):
             for sample in samples:
                 quantiles.add(sample.visits[name])
             for quantile in QUANTILES:
-                estimate = quantiles.estimate(quantile, level=level)
+                estimate = quantiles.estimate(quantile, level=confidence_level)
                 estimates[quantile_name(name, quantile)] = estimate
         add_ratio("throughput", ended_counts, elapsed_times)
         add_ratio("served", served_counts, round_counts)

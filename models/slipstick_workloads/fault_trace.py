@@ -133,7 +133,7 @@ def _parse_line(text: str) -> _TraceLine | None:
     """Return the thread, time [us], name and values of an event; None if the line is no event."""
     tokens = text.split()
     time_positions = [
-        position for position, token in enumerate(tokens) if _parse_seconds(token) is not None
+        token_index for token_index, token in enumerate(tokens) if _parse_seconds(token) is not None
     ]
     if not time_positions or time_positions[0] == 0:
         return None

@@ -124,12 +124,14 @@ def _read_events(path: Path, bytes_changed: int | None) -> list[RecordedEvent]:
             if not any(cells):
                 continue
             _check_line_number(path, line_number)
-            row = dict(zip(columns, (cell.strip() for cell in cells), strict=False))
+            cell_by_column = dict(zip(columns, (cell.strip() for cell in cells), strict=False))
             try:
-                events.append(_parse_event(row, microseconds_by_column, bytes_changed, line_number))
+                events.append(
+                    _parse_event(cell_by_column, microseconds_by_column, bytes_changed, line_number)
+                )
             except ValueError as error:
                 problems.append(
-                    Problem(str(path), line_number, 1, row.get("event", ""), str(error))
+                    Problem(str(path), line_number, 1, cell_by_column.get("event", ""), str(error))
                 )
     if not events and not problems:
         problems = [Problem(str(path), 1, 1, "", "there are no events below the head")]
@@ -222,17 +224,21 @@ def _parse_heading(path: Path, heading_cells: Sequence[str]) -> tuple[list[str],
 
 
 def _parse_event(
-    row: Mapping[str, str],
+    cell_by_column: Mapping[str, str],
     microseconds_by_column: Mapping[str, float],
     default_bytes_changed: int | None,
     line: int,
 ) -> RecordedEvent:
     """Return the event in a row of a record; raise if a cell is wrong."""
-    event = row.get("event", "").lower()
+    event = cell_by_column.get("event", "").lower()
     if event not in EVENTS:
-        raise ValueError(f"an event is one of {', '.join(EVENTS)}; got {row.get('event', '')!r}")
+        raise ValueError(
+            f"an event is one of {', '.join(EVENTS)}; got {cell_by_column.get('event', '')!r}"
+        )
     begin_time, end_time = (
-        float(row[name]) * microseconds_by_column[name] if row.get(name) else None
+        float(cell_by_column[name]) * microseconds_by_column[name]
+        if cell_by_column.get(name)
+        else None
         for name in ("time", "end")
     )
     if (
@@ -241,16 +247,18 @@ def _parse_event(
         or (end_time is not None and not end_time >= begin_time)
     ):
         raise ValueError("an event begins at a time from 0 on, and ends no earlier")
-    bytes_changed = int(row["bytes"]) if row.get("bytes") else default_bytes_changed
+    bytes_changed = (
+        int(cell_by_column["bytes"]) if cell_by_column.get("bytes") else default_bytes_changed
+    )
     if event == "write" and (bytes_changed is None or bytes_changed < 1):
         raise ValueError(
             "how many bytes does this write change? Give a column bytes, or --set bytes=NUMBER for"
             " all writes"
         )
     return RecordedEvent(
-        row.get("processor", ""),
+        cell_by_column.get("processor", ""),
         event,
-        row.get("where", ""),
+        cell_by_column.get("where", ""),
         begin_time,
         begin_time if end_time is None else end_time,
         bytes_changed,

@@ -404,14 +404,18 @@ class GrainSteps:
         instructions, which depends on the kind of lock, is executed while the lock is held. The
         instructions that enter a processor into a list of waiting processors overlap its wait.
         """
-        kind = lock_with_mean_times(self.machine, grain.lock_name, self.other_processors)
+        machine_lock = lock_with_mean_times(self.machine, grain.lock_name, self.other_processors)
         steps_inside = []
         steps_before, steps_after = (
-            self._flag_steps(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
+            self._flag_steps(machine_lock, grain.prefix)
+            if self.has_flags(machine_lock)
+            else (then(), then())
         )
-        access_time = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
-        instructions = maximum(kind.latency - access_time, zero(TIME))
-        held_share = LOCKS[kind.kind].held
+        access_time = (
+            LOCKS[machine_lock.kind].acquire + LOCKS[machine_lock.kind].release
+        ) * machine_lock.access
+        instructions = maximum(machine_lock.latency - access_time, zero(TIME))
+        held_share = LOCKS[machine_lock.kind].held
         if not _is_zero(grain.critical_units):
             steps_inside.append(
                 self._compute_step(grain, grain.critical_units, "critical", "critical")
@@ -419,7 +423,10 @@ class GrainSteps:
         if not _is_zero(grain.critical_access_count):
             name = f"{grain.prefix}critical"
             ratios = self._module_ratios(grain, processor_0_only)
-            read, write = (self.port.access(f"{name}.{kind}", ratios) for kind in ("read", "write"))
+            read, write = (
+                self.port.access(f"{name}.{access_kind}", ratios)
+                for access_kind in ("read", "write")
+            )
             written_word = write >> self.port.invalidate(f"{name}.write")
             writes = grain.critical_write_share
             steps_inside.append(
@@ -494,9 +501,9 @@ def _hit_time(cache: Cache, grain: Grain, elements_per_line: int) -> Expr:
     hit_time: Expr = zero(TIME)
     missed_share = 1.0
     overall_miss_ratio = miss_ratio(cache.size)
-    for level in cache.inner:
-        hit_time = hit_time + (missed_share - miss_ratio(level.size)) * level.hit
-        missed_share = miss_ratio(level.size)
+    for cache_level in cache.inner:
+        hit_time = hit_time + (missed_share - miss_ratio(cache_level.size)) * cache_level.hit
+        missed_share = miss_ratio(cache_level.size)
     overall_hit_ratio = 1.0 - overall_miss_ratio
     return (
         (hit_time + (missed_share - overall_miss_ratio) * cache.hit) / overall_hit_ratio

@@ -195,8 +195,8 @@ def _cached_model(
     model = superstep_model(*_Supersteps(machine, counts, inputs).supersteps(), name=name)
     classes = OperationClasses(counts)
     size_by_value_name = {
-        f"bytes[{kind.replace(' ', '-')}]": classes.mean_message_size(kind)
-        for kind in classes.kinds
+        f"bytes[{message_kind.replace(' ', '-')}]": classes.mean_message_size(message_kind)
+        for message_kind in classes.kinds
     }
     exchanges_by_part_count = counts.faults_by_parts()
     requested_parts = sum(
@@ -397,7 +397,7 @@ def _notice_fraction_at_locks(tally: ProcessorTally) -> float:
     messages that carry notices.
     """
     lock_bytes, barrier_bytes = (
-        tally.received.get(kind, (0, 0))[1] for kind in ("lock reply", "leave")
+        tally.received.get(message_kind, (0, 0))[1] for message_kind in ("lock reply", "leave")
     )
     return lock_bytes / (lock_bytes + barrier_bytes) if lock_bytes else 0.0
 

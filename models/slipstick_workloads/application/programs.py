@@ -146,10 +146,14 @@ def _count_operations(generator: str, input_values: tuple[tuple[str, float], ...
 
 
 def _whole_number_input(
-    name: str, meaning: str, default: float, least: float = 1.0, most: float = LARGEST_PROGRAM_SIZE
+    name: str,
+    meaning: str,
+    default: float,
+    least_value: float = 1.0,
+    largest_value: float = LARGEST_PROGRAM_SIZE,
 ) -> Input:
     """Return the definition of an input that takes a whole number."""
-    return Input(name, COUNT, meaning, default, least=least, most=most, whole=True)
+    return Input(name, COUNT, meaning, default, least=least_value, most=largest_value, whole=True)
 
 
 def _message_input(default: float, work: str) -> Input:
@@ -184,7 +188,9 @@ IS = _counted_program(
     "IS: bucket sort; buckets migrate under a lock, then all read them",
     "integer_sort:integer_sort",
     lambda size: (4e-8 * size["keys"] + 1e-7 * size["processors"] ** 3) * size["iterations"],
-    _whole_number_input("keys", "keys to rank; taken within 2^18 to 2^22", 2.0**20, most=2.0**26),
+    _whole_number_input(
+        "keys", "keys to rank; taken within 2^18 to 2^22", 2.0**20, largest_value=2.0**26
+    ),
     _whole_number_input("buckets", "buckets that keys are counted into", 512.0),
     _whole_number_input(
         "iterations",
@@ -240,7 +246,7 @@ SPHERE = _counted_program(
         * size["steps"]
         * size["sweeps"]
     ),
-    _whole_number_input("pitch", "cells in a right angle", 32.0, most=1024.0),
+    _whole_number_input("pitch", "cells in a right angle", 32.0, largest_value=1024.0),
     _whole_number_input("steps", "time steps", 24.0),
     _whole_number_input("sweeps", "sweeps of the solver in each step; taken within 5 to 20", 10.0),
     _whole_number_input(

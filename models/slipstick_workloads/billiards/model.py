@@ -129,22 +129,24 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
 
 
 def _counts_with_best_width(
-    balls: int, collisions: int, seed: int, width: float
+    balls: int, collisions: int, seed: int, bin_width: float
 ) -> CollisionCounts:
     """Return the counts with bins of the width that makes the search for the place of a collision
     shortest.
     """
-    counts_by_width = (observe(balls, collisions, seed, bin_width) for bin_width in WIDTHS)
+    counts_by_width = (
+        observe(balls, collisions, seed, candidate_width) for candidate_width in WIDTHS
+    )
     return min(counts_by_width, key=lambda counts: counts.entries_passed)
 
 
 def _counts_with_direct_bins(
-    balls: int, collisions: int, seed: int, width: float
+    balls: int, collisions: int, seed: int, bin_width: float
 ) -> CollisionCounts:
     """Return the counts with bins that are found from a time; their width at `SIZES[0]` balls is
-    `width`.
+    `bin_width`.
     """
-    return observe(balls, collisions, seed, width * SIZES[0] / balls, is_direct=True)
+    return observe(balls, collisions, seed, bin_width * SIZES[0] / balls, is_direct=True)
 
 
 def _model_of_counts(
@@ -320,10 +322,12 @@ class _Steps:
         assert self.cache is not None
         if not self.cache.inner:
             return {"access": access_count * self.cache.hit}
-        hit_times = [*(level.hit for level in self.cache.inner), self.cache.hit]
+        hit_times = [*(cache_level.hit for cache_level in self.cache.inner), self.cache.hit]
         extra_time: Expr = zero(TIME)
-        for level, (hit, outer_hit) in zip(self.cache.inner, pairwise(hit_times), strict=True):
-            extra_time += self._share_outside_cache(level.size) * (outer_hit - hit)
+        for cache_level, (hit, outer_hit) in zip(
+            self.cache.inner, pairwise(hit_times), strict=True
+        ):
+            extra_time += self._share_outside_cache(cache_level.size) * (outer_hit - hit)
         return {"access": access_count * hit_times[0], "local": access_count * extra_time}
 
     def _share_outside_cache(self, cache_size: Expr) -> Expr:
@@ -421,8 +425,10 @@ def _expected_sizes(
         COUNT,
     )
     seed = int(number(inputs, "seed"))
-    width = number(inputs, "width")
-    counts_by_size = [count_collisions(size, COLLISIONS_OF_SIZES, seed, width) for size in SIZES]
+    bin_width = number(inputs, "width")
+    counts_by_size = [
+        count_collisions(ball_count, COLLISIONS_OF_SIZES, seed, bin_width) for ball_count in SIZES
+    ]
     entries_passed_at_start, entries_passed = (
         _interpolated_power(balls, [getattr(counts, name) for counts in counts_by_size])
         for name in ("entries_passed_at_start", "entries_passed")

@@ -162,12 +162,12 @@ class CollisionQueue:
 
     Parameters
     ----------
-    width : of a bin [balls' mean distance / greatest speed]
+    bin_width : of a bin [balls' mean distance / greatest speed]
     is_direct : a bin is found from its time, so that no bin is passed
     """
 
-    def __init__(self, width: float, *, is_direct: bool = False) -> None:
-        self.width = width
+    def __init__(self, bin_width: float, *, is_direct: bool = False) -> None:
+        self.bin_width = bin_width
         self.is_direct = is_direct
         self._bins: dict[int, list[Collision]] = {}
         self._bin_numbers: list[int] = []
@@ -181,7 +181,7 @@ class CollisionQueue:
         """Queue a collision, unless its time is infinite."""
         if collision.time == math.inf:
             return
-        bin_number = int(collision.time / self.width)
+        bin_number = int(collision.time / self.bin_width)
         passed_bin_count = bisect_left(self._bin_numbers, bin_number)
         if bin_number not in self._bins:
             self._bins[bin_number] = []
@@ -198,7 +198,7 @@ class CollisionQueue:
         collision = self._collision_by_pair.pop(pair, None)
         if collision is None:
             return
-        bin_number = int(collision.time / self.width)
+        bin_number = int(collision.time / self.bin_width)
         collisions_in_bin = self._bins[bin_number]
         del collisions_in_bin[bisect_left(collisions_in_bin, collision)]
         if not collisions_in_bin:
@@ -228,10 +228,10 @@ class BilliardSimulation:
     """
 
     def __init__(
-        self, initial_state: InitialState, width: float = 0.1, *, is_direct: bool = False
+        self, initial_state: InitialState, bin_width: float = 0.1, *, is_direct: bool = False
     ) -> None:
         self.table = BilliardTable(initial_state)
-        self.queue = CollisionQueue(width, is_direct=is_direct)
+        self.queue = CollisionQueue(bin_width, is_direct=is_direct)
         self.collisions_done = 0
         self.time = 0.0
         for pair in self.table.pairs:

@@ -60,13 +60,13 @@ class Cells:
         return np.ldexp(1.0, -self.levels)
 
 
-def initial_cells(deepest: int) -> Cells:
-    """Return the cells at the start: halved `deepest` times beside the membrane, and
+def initial_cells(most_halvings: int) -> Cells:
+    """Return the cells at the start: halved `most_halvings` times beside the membrane, and
     `LEAST_HALVINGS` times elsewhere.
     """
     levels = np.full(2**LEAST_HALVINGS, LEAST_HALVINGS)
     places = np.arange(2**LEAST_HALVINGS)
-    for _ in range(deepest - LEAST_HALVINGS):
+    for _ in range(most_halvings - LEAST_HALVINGS):
         is_near_membrane = (levels == levels.max()) & (
             np.abs((places + 0.5) * 0.5**levels - 0.5) < 0.5**levels
         )
@@ -131,7 +131,7 @@ def advance(cells: Cells, longest_time_step: float) -> tuple[Cells, float]:
     )
 
 
-def adapt(cells: Cells, tolerance: float, deepest: int) -> Cells:
+def adapt(cells: Cells, tolerance: float, most_halvings: int) -> Cells:
     """Return cells halved where the second difference of the density exceeds the tolerance, and
     joined where it is far below.
     """
@@ -167,7 +167,7 @@ def adapt(cells: Cells, tolerance: float, deepest: int) -> Cells:
             levels,
             places,
             joined_states[:, is_kept],
-            must_be_halved[is_kept] & ~is_first_joined[is_kept] & (levels < deepest),
+            must_be_halved[is_kept] & ~is_first_joined[is_kept] & (levels < most_halvings),
         )
     )
 
@@ -260,20 +260,20 @@ def work_by_updated_node(cells_before: Cells, cells_after: Cells) -> tuple[int, 
 
 
 @lru_cache(maxsize=8)
-def cells_by_step(tolerance: float, deepest: int) -> tuple[Cells, ...]:
+def cells_by_step(tolerance: float, most_halvings: int) -> tuple[Cells, ...]:
     """Return the cells of every time step of a run.
 
     Parameters
     ----------
     tolerance : second difference of the density from which on cells are halved [1]
-    deepest : halvings at most [1]
+    most_halvings : halvings at most [1]
     """
-    cells = initial_cells(deepest)
+    cells = initial_cells(most_halvings)
     cells_of_steps = []
     time = 0.0
     while time < END_TIME * (1 - 1e-12):
         cells, time_step = advance(cells, END_TIME - time)
         time += time_step
-        cells = adapt(cells, tolerance, deepest)
+        cells = adapt(cells, tolerance, most_halvings)
         cells_of_steps.append(cells)
     return tuple(cells_of_steps)

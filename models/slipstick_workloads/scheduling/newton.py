@@ -234,8 +234,8 @@ class _Schedule:
             self.machine, barrier_kind_name, Number(float(self.block_count))
         )
         barrier_costs = [
-            barrier_cost(kind, Number(float(self.block_count)))
-            for barrier_name, kind in self.machine.barriers.items()
+            barrier_cost(machine_barrier, Number(float(self.block_count)))
+            for barrier_name, machine_barrier in self.machine.barriers.items()
             if barrier_name in barriers
         ]
         barrier = then(

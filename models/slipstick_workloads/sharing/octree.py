@@ -165,8 +165,8 @@ def _morton_keys(coordinates: Vectors) -> Numbers:
 
 def _cells_by_level(keys: Numbers, body_order: Numbers) -> Iterator[_Level]:
     """Yield the cells of each level, from the root down, until every body is alone."""
-    for level in range(MOST_LEVELS):
-        box_numbers = keys >> 3 * (MOST_LEVELS - level)
+    for level_number in range(MOST_LEVELS):
+        box_numbers = keys >> 3 * (MOST_LEVELS - level_number)
         starts = np.flatnonzero(np.diff(box_numbers, prepend=-1))
         ends = np.append(starts[1:], len(keys))
         has_several_bodies = ends - starts > 1

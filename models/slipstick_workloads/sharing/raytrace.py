@@ -193,14 +193,14 @@ class Balls:
         return points, normals, is_hit
 
 
-def pixels(width: int, height: int) -> Vectors:
+def pixels(column_count: int, row_count: int) -> Vectors:
     """Return the directions from the eye through the pixels of an image, row by row."""
     view_direction = _unit_vectors(-EYE_PLACE)
     right = _unit_vectors(np.cross(view_direction, np.array([0.0, 0.0, 1.0])))
     up = np.cross(right, view_direction)
     half_view = np.tan(np.radians(VIEW_ANGLE / 2))
-    x = (np.arange(width) + 0.5) / width * 2 - 1
-    y = 1 - (np.arange(height) + 0.5) / height * 2
+    x = (np.arange(column_count) + 0.5) / column_count * 2 - 1
+    y = 1 - (np.arange(row_count) + 0.5) / row_count * 2
     ray_vectors = view_direction + half_view * (y[:, None, None] * up + x[None, :, None] * right)
     return _unit_vectors(ray_vectors.reshape(-1, 3))
 

@@ -10,12 +10,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from slipstick.expression.node_count import TIME, Number, Parameter, zero
 
 import slipstick
 from slipstick.answer import Answer
 from slipstick.api import load
 from slipstick.errors import ModelError
+from slipstick.expression.nodes import TIME, Number, Parameter, zero
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Multistage, SharedMemory
 from slipstick.model.system import Barrier, Model, Station

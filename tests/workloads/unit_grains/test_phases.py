@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from slipstick.expression.node_count import Number
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError
+from slipstick.expression.nodes import Number
 from slipstick.expression.tape import Tape
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.system import Model
