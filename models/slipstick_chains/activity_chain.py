@@ -257,9 +257,9 @@ class ActivityChain(ActivityForm):
         reason_by_point = _reasons_by_point(self.model, value_by_expr)
         for reason in (reason_by_point | self._reasons_of_streams(value_by_expr)).values():
             raise NoAnswerError(reason)
-        members = value_by_expr[self.model.population.size]
+        member_counts = value_by_expr[self.model.population.size]
         try:
-            return sums_over_cycles(self.model, value_by_expr, members, with_account=True)
+            return sums_over_cycles(self.model, value_by_expr, member_counts, with_account=True)
         except RecursionError as error:
             raise NoAnswerError(_message_of_no_time(self.model)) from error
 
@@ -640,42 +640,44 @@ def _solve_points_together(
     population = model.population
     # Of streams the sums are over the time between two arrivals.
     member_count = np.ones(1) if population.open else table.population[points]
-    sums = sums_over_cycles(model, value_by_expr, member_count, with_account)
-    time = sums["time", ""]
-    table.time[points] = sums["members", 0] if population.open else time
+    sum_by_key = sums_over_cycles(model, value_by_expr, member_count, with_account)
+    time = sum_by_key["time", ""]
+    table.time[points] = sum_by_key["members", 0] if population.open else time
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
-        cycle_count = sums["calls", index]
+        cycle_count = sum_by_key["calls", index]
         group_time = np.where(
-            cycle_count == 0, np.nan, sums["members", index] / without_zeros(cycle_count)
+            cycle_count == 0, np.nan, sum_by_key["members", index] / without_zeros(cycle_count)
         )
         table.time_by_group.setdefault(group.name, table.nan_columns())[points] = group_time
-    for sum_kind, sum_name in [*sums] if with_account else ():
+    for sum_kind, sum_name in [*sum_by_key] if with_account else ():
         if sum_kind == "open":
-            refused_share = sums["calls", REFUSED + sum_name] / without_zeros(
-                sums["calls", sum_name]
+            refused_share = sum_by_key["calls", REFUSED + sum_name] / without_zeros(
+                sum_by_key["calls", sum_name]
             )
-            _put_value(table, points, f"open_share[{sum_name}]", sums[sum_kind, sum_name] / time)
+            _put_value(
+                table, points, f"open_share[{sum_name}]", sum_by_key[sum_kind, sum_name] / time
+            )
             _put_value(table, points, f"refused_share[{sum_name}]", refused_share)
         elif sum_kind == "calls" and str(sum_name).startswith(PASSED_AT):
-            for value_name, value in _attempt_values(sums, sum_name, time):
+            for value_name, value in _attempt_values(sum_by_key, sum_name, time):
                 _put_value(table, points, value_name, value)
         elif sum_kind == "wasted" and model.resources[sum_name].capacity < MOST_HOLDERS:
             server_count = model.resources[sum_name].capacity
-            wasted_share = sums[sum_kind, sum_name] / time / server_count
-            busy_share = sums["busy", sum_name] / time / server_count
+            wasted_share = sum_by_key[sum_kind, sum_name] / time / server_count
+            busy_share = sum_by_key["busy", sum_name] / time / server_count
             _put_value(table, points, f"wasted_utilization[{sum_name}]", wasted_share)
             _put_value(table, points, f"useful_utilization[{sum_name}]", busy_share - wasted_share)
         elif sum_kind == "label":
             table.time_by_label.setdefault(sum_name, table.nan_columns())[points] = (
-                sums[sum_kind, sum_name] / member_count
+                sum_by_key[sum_kind, sum_name] / member_count
             )
         elif sum_kind == "present":
-            use_columns = _use_columns(model, sum_name, sums, time)
+            use_columns = _use_columns(model, sum_name, sum_by_key, time)
             table.use_by_queue.setdefault(sum_name, table.nan_columns(4))[:, points] = use_columns
 
 
 def sums_over_cycles(
-    model: Model, value_by_expr: Mapping[Expr, Array], members: Array, with_account: bool
+    model: Model, value_by_expr: Mapping[Expr, Array], member_counts: Array, with_account: bool
 ) -> Mapping[tuple[str, Any], Array]:
     """Return times [s] and numbers of events [1], summed over a cycle of the first group or over
     the rounds of all phases, keyed by kind and name, such as ("busy", "disk") [points]. The sum of
@@ -685,11 +687,11 @@ def sums_over_cycles(
     ----------
     model : the model
     value_by_expr : every number of the model, at points that all have the same transitions
-    members : number of processors of the first group [1] [points]
+    member_counts : number of processors of the first group [1] [points]
     with_account : also compute the sums of the account and of the use of resources
     """
     streams = model.population.streams
-    sums = defaultdict[tuple[str, Any], Array](lambda: np.zeros(1))
+    sum_by_key = defaultdict[tuple[str, Any], Array](lambda: np.zeros(1))
     for cycles, rounds in _cycles_with_rounds(model, value_by_expr):
         states, sums_of_cycle = (
             _states_and_sums_of_streams(model, value_by_expr, with_account)
@@ -697,11 +699,13 @@ def sums_over_cycles(
             else _states_and_sums(_States(model, value_by_expr, cycles, rounds), with_account)
         )
         for sum_key, sum_value in sums_of_cycle:
-            sums[sum_key] = sums[sum_key] + sum_value
+            sum_by_key[sum_key] = sum_by_key[sum_key] + sum_value
             if sum_key == ("time", "") and rounds is not None:
-                idle_time = (members - len(states.kinds)) * sum_value
-                sums["label", IDLE_PROCESSORS] = sums["label", IDLE_PROCESSORS] + idle_time
-    return sums
+                idle_time = (member_counts - len(states.kinds)) * sum_value
+                sum_by_key["label", IDLE_PROCESSORS] = (
+                    sum_by_key["label", IDLE_PROCESSORS] + idle_time
+                )
+    return sum_by_key
 
 
 def _cycles_with_rounds(model: Model, value_by_expr: Mapping[Expr, Array]) -> list[Any]:
@@ -831,27 +835,30 @@ def _share_and_ratio_beyond(states: _States, solved_states: _SolvedStates) -> tu
 
 
 def _use_columns(
-    model: Model, resource_name: str, sums: Mapping[tuple[str, Any], Array], time: Array
+    model: Model, resource_name: str, sum_by_key: Mapping[tuple[str, Any], Array], time: Array
 ) -> Array:
     """Return four rows, from sums over a cycle: the utilization [1], the queue length [1], the
     throughput [1/s] and the mean wait [s] of a resource or counter [4, points].
 
     Parameters
     ----------
-    sums : result of `sums_over_cycles`
+    sum_by_key : result of `sums_over_cycles`
     time : time of the cycle, or of the rounds [s] [points]
     """
     time_present, time_busy, visit_count = (
-        sums[sum_kind, resource_name] for sum_kind in ("present", "busy", "calls")
+        sum_by_key[sum_kind, resource_name] for sum_kind in ("present", "busy", "calls")
     )
     has_rates = (
         resource_name in model.resources and RATES in model.resources[resource_name].constructs
     )
-    time_served_alone = sums["alone", resource_name] if has_rates else time_busy
+    time_served_alone = sum_by_key["alone", resource_name] if has_rates else time_busy
     server_count, busy_units = (
-        (1, sums["units", resource_name])
+        (1, sum_by_key["units", resource_name])
         if resource_name in model.counters
-        else (model.resources[resource_name].capacity, time_busy + sums["further", resource_name])
+        else (
+            model.resources[resource_name].capacity,
+            time_busy + sum_by_key["further", resource_name],
+        )
     )
     return np.stack(
         [
@@ -864,14 +871,15 @@ def _use_columns(
 
 
 def _attempt_values(
-    sums: Mapping[tuple[str, Any], Array], passed_name: str, time: Array
+    sum_by_key: Mapping[tuple[str, Any], Array], passed_name: str, time: Array
 ) -> Iterator[tuple[str, Array]]:
     """Yield the values of an attempt by name, from sums over a cycle: the share of its tries that
     fail [1], the number of tries [1], and the successful attempts in a second [1/s].
     """
     resource_name = passed_name.removeprefix(PASSED_AT)
     passed_tries, failed_tries, abandoned_attempts = (
-        sums["calls", prefix + resource_name] for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
+        sum_by_key["calls", prefix + resource_name]
+        for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
     )
     yield f"abandonment[{resource_name}]", failed_tries / without_zeros(passed_tries + failed_tries)
     yield (
@@ -1108,14 +1116,14 @@ def _counts_by_account(
                 from slipstick.queueing.weighted_sharing import weighted_speeds
 
                 distinct_weights = [visit_weight for visit_weight, _ in weights_and_counts]
-                counts = np.stack(
+                counts_by_weight = np.stack(
                     [
                         counts_of_visit[positions].sum(axis=1)
                         for _, counts_of_visit in weights_and_counts
                     ]
                 )
                 speeds = weighted_speeds(
-                    np.array(distinct_weights)[:, None], counts, resource.capacity
+                    np.array(distinct_weights)[:, None], counts_by_weight, resource.capacity
                 )
                 speed = speeds[distinct_weights.index(weight)]
             elif weights_and_counts:
@@ -1564,12 +1572,12 @@ class _States:
     ) -> Any:
         """Return the speed of each of the services that are under way at a station [1]."""
         if self._resources[station_name].rates:
-            present = min(
+            present_count = min(
                 self._number_present(positions, station_name),
                 len(self._resources[station_name].rates),
             )
             return (
-                self._value_by_expr[self._resources[station_name].rates[present - 1]]
+                self._value_by_expr[self._resources[station_name].rates[present_count - 1]]
                 / services_under_way
             )
         return min(1.0, self._resources[station_name].capacity / services_under_way)
@@ -1583,13 +1591,13 @@ class _States:
         for a customer alone; for the kind `busy`, the part of a server that it occupies [1].
         """
         station = self._resources[station_name]
-        present = np.maximum(np.arange(self.width + 1), 1)
+        present_counts = np.maximum(np.arange(self.width + 1), 1)
         if sum_kind == "busy" or not station.rates:
-            server_shares: Array = np.minimum(1.0, station.capacity / present)
+            server_shares: Array = np.minimum(1.0, station.capacity / present_counts)
             return server_shares
         rates = np.array([self._value_by_expr[rate][0].real for rate in station.rates])
-        relative_speeds: Array = rates[np.minimum(present, len(rates)) - 1] / rates[0]
-        return relative_speeds / present if _shares_servers(station) else relative_speeds
+        relative_speeds: Array = rates[np.minimum(present_counts, len(rates)) - 1] / rates[0]
+        return relative_speeds / present_counts if _shares_servers(station) else relative_speeds
 
     def node(self, node_number: int) -> Any:
         """Return the activity or the other part of the model that has a number."""

@@ -180,11 +180,11 @@ class _NetworkReading:
         self,
         network: QueueingNetwork,
         class_names: Sequence[str],
-        sums: Mapping[tuple[str, Any], Array],
+        sum_by_key: Mapping[tuple[str, Any], Array],
         arrays: NetworkArrays,
     ) -> None:
         self._network = network
-        self._sums = sums
+        self._sums = sum_by_key
         self._arrays = arrays
         self._cycle_rates = {
             name: self._mean("calls", index) for index, name in enumerate(class_names)
@@ -252,10 +252,10 @@ class _NetworkReading:
         """Return how many visits a class makes to a station in a second: visits of customers that
         are let in, or that try again until they are [1/s].
         """
-        visits, _ = self._visits_and_service_time(class_name, station_name)
+        visit_count, _ = self._visits_and_service_time(class_name, station_name)
         tries_again = class_name in self._network.stations[station_name].retries
         if tries_again or not self._may_fail(class_name, station_name):
-            return self._cycle_rates[class_name] * visits
+            return self._cycle_rates[class_name] * visit_count
         return self._completion_rate(class_name, station_name) + self._abandonment_rate(
             class_name, station_name
         )
@@ -270,8 +270,8 @@ class _NetworkReading:
         """
         for station_name in self._stations_of_class(class_name)[:1]:
             if self._may_fail(class_name, station_name):
-                visits, _ = self._visits_and_service_time(class_name, station_name)
-                return np.asarray(visit_or_completion_rate(class_name, station_name) / visits)
+                visit_count, _ = self._visits_and_service_time(class_name, station_name)
+                return np.asarray(visit_or_completion_rate(class_name, station_name) / visit_count)
         return self._cycle_rates[class_name]
 
     def values(self) -> NamedValues:

@@ -190,8 +190,8 @@ def _inexpressible_losses(network: QueueingNetwork, class_name: str) -> Iterator
             yield f"{name} has a capacity, and {class_name} balk there"
         loss_cause = "balking" if class_name in station.balking else "patience"
         trait = f"{name} has {'a capacity' if station.capacity else loss_cause}"
-        _, visits = _time_and_visits(station, class_name)
-        if visit_position < len(visited_stations) or _value_at_defaults(visits) > 1:
+        _, visit_ratio = _time_and_visits(station, class_name)
+        if visit_position < len(visited_stations) or _value_at_defaults(visit_ratio) > 1:
             yield (
                 f"{trait}, and a customer of {class_name} that is lost there skips the visits that"
                 " follow; visit it once, as the last station"

@@ -125,29 +125,34 @@ def parts_of_period(
         name: faster_chain.generator() - generator for name, faster_chain in faster_chains.items()
     }
     start_times = sorted(
-        {start for profile in profiles.values() for start, _, _ in _pieces_of_profile(profile)}
+        {
+            part_start
+            for profile in profiles.values()
+            for part_start, _, _ in _pieces_of_profile(profile)
+        }
     )
     period = period_of(next(iter(profiles.values())))
     day_parts = []
-    for start, end in zip(start_times, [*start_times[1:], period], strict=True):
-        if end - start <= 1e-12 * period:  # two profiles whose sums differ by rounding
+    for part_start, part_end in zip(start_times, [*start_times[1:], period], strict=True):
+        if part_end - part_start <= 1e-12 * period:  # two profiles whose sums differ by rounding
             continue
         part_generator = generator
         for name, profile in profiles.items():
             part_generator = (
                 part_generator
-                + (_relative_rate_at((start + end) / 2, profile) - 1) * change_by_stream[name]
+                + (_relative_rate_at((part_start + part_end) / 2, profile) - 1)
+                * change_by_stream[name]
             )
-        day_parts.append(DayPart(end - start, csr_array(part_generator)))
+        day_parts.append(DayPart(part_end - part_start, csr_array(part_generator)))
     return day_parts
 
 
 def _pieces_of_profile(profile: Profile) -> Iterator[tuple[float, float, float]]:
     """Yield the start [s], the end [s] and the rate [1/s] of each piece of a profile."""
-    end = 0.0
+    piece_end = 0.0
     for duration, rate in profile:
-        start, end = end, end + duration
-        yield start, end, rate
+        piece_start, piece_end = piece_end, piece_end + duration
+        yield piece_start, piece_end, rate
 
 
 def _relative_rate_at(time: float, profile: Profile) -> float:
@@ -159,14 +164,17 @@ def _relative_rate_at(time: float, profile: Profile) -> float:
 
 
 def probabilities_at(
-    start: Array, day_parts: Sequence[DayPart], times: Sequence[float], error: float = 1e-10
+    start_probabilities: Array,
+    day_parts: Sequence[DayPart],
+    times: Sequence[float],
+    error: float = 1e-10,
 ) -> Array:
     """Return the probability of each state at some times after the start of a period [1] [times,
     states]; see `slipstick_chains.uniformization.transient`.
 
     Parameters
     ----------
-    start : probability of each state at time 0 [1] [states]
+    start_probabilities : probability of each state at time 0 [1] [states]
     day_parts : of the period, which repeats
     times : at which to look, in any order [s]
     error : bound on the error at each time, summed over the states [1]
@@ -180,7 +188,12 @@ def probabilities_at(
     _check_ticks(day_parts, last_time / math.fsum(day_part.duration for day_part in day_parts))
     step_count = len(times_asked) + last_time / min(day_part.duration for day_part in day_parts)
     rates_of_parts = [_transposed_rates_and_tick_rate(day_part) for day_part in day_parts]
-    probabilities, clock, part_index, time_left_in_part = start, 0.0, 0, day_parts[0].duration
+    probabilities, clock, part_index, time_left_in_part = (
+        start_probabilities,
+        0.0,
+        0,
+        day_parts[0].duration,
+    )
     probabilities_by_time = {}
     for time in np.unique(times_asked).tolist():
         time_left = time - clock
@@ -223,7 +236,7 @@ def _transposed_rates_and_tick_rate(day_part: DayPart) -> tuple[csr_array, float
 
 
 def passage_time(
-    start: Array, day_parts: Sequence[DayPart], end_states: NDArray[np.int64]
+    start_probabilities: Array, day_parts: Sequence[DayPart], end_states: NDArray[np.int64]
 ) -> float:
     """Return the mean time from the start of a period until a chain first reaches one of some
     states [s].
@@ -234,7 +247,7 @@ def passage_time(
 
     Parameters
     ----------
-    start : probability of each state at time 0 [1] [states]
+    start_probabilities : probability of each state at time 0 [1] [states]
     day_parts : of the period, which repeats
     end_states : numbers of the states to end in
 
@@ -243,8 +256,8 @@ def passage_time(
     NoAnswerError : an end is not reached with certainty, or only after very many periods; or a
         period has too many ticks
     """
-    transient_states = np.delete(np.arange(len(start)), end_states)
-    if not len(transient_states) or not start[transient_states].any():
+    transient_states = np.delete(np.arange(len(start_probabilities)), end_states)
+    if not len(transient_states) or not start_probabilities[transient_states].any():
         return 0.0
     transient_parts = [
         day_part._replace(generator=day_part.generator[transient_states][:, transient_states])
@@ -282,7 +295,7 @@ def passage_time(
         dtype=np.float64,
     )
     start_probability_sums, has_failed = gmres(
-        operator, start[transient_states], rtol=LARGEST_RESIDUAL, maxiter=20
+        operator, start_probabilities[transient_states], rtol=LARGEST_RESIDUAL, maxiter=20
     )
     mean_time = probabilities_and_time_after_period(start_probability_sums)[1]
     if has_failed or not 0 <= mean_time < math.inf:

@@ -292,7 +292,7 @@ def time_until(
 def _simulated_passage_time(
     model: QueueingNetwork | Model,
     station: str,
-    present: int,
+    wanted_count: int,
     values: Mapping[str, float],
     simulation: Simulation,
 ) -> float:
@@ -302,7 +302,7 @@ def _simulated_passage_time(
     from slipstick_chains.transient_runs import simulated_values
 
     _check_station(model.resources if isinstance(model, Model) else model.stations, station)
-    name = f"time_until[{station},{present}]"
+    name = f"time_until[{station},{wanted_count}]"
     passage_time = simulated_values(model, [name], values, float, backlogs_of(model), simulation)[
         name
     ]
@@ -415,7 +415,7 @@ def _followed_model(
 def _chain_and_lengths(
     model: QueueingNetwork,
     station: str,
-    present: int,
+    wanted_count: int,
     values: Mapping[str, float] | None,
     most_customers: int | None,
     limit: float | None,
@@ -427,7 +427,7 @@ def _chain_and_lengths(
     _, network_points = _layout_and_points(model, values)
     truncation = _truncation(network_points, most_customers, limit)
     space, chain = chain_at(
-        network_points, None if truncation is None else truncation + present, limit
+        network_points, None if truncation is None else truncation + wanted_count, limit
     )
     station_index = list(model.stations).index(station)
     lengths = space.customers(

@@ -105,7 +105,7 @@ def probabilities_after(
     return probabilities
 
 
-def poisson_weights(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
+def poisson_weights(mean_ticks: float, error: float) -> tuple[int, NDArray[np.float64]]:
     """Return the first number of ticks whose probability counts, and the Poisson weights from there
     on, which add up to 1.
 
@@ -113,10 +113,13 @@ def poisson_weights(mean: float, error: float) -> tuple[int, NDArray[np.float64]
     of the error.
     """
     log_of_bound = math.log(2 / error)
-    largest_deviation = log_of_bound / 3 + math.sqrt(log_of_bound**2 / 9 + 2 * mean * log_of_bound)
-    ticks = np.arange(
-        max(0, math.floor(mean - largest_deviation)), math.ceil(mean + largest_deviation) + 1
+    largest_deviation = log_of_bound / 3 + math.sqrt(
+        log_of_bound**2 / 9 + 2 * mean_ticks * log_of_bound
     )
-    log_weights = np.concatenate([[0.0], np.cumsum(np.log(mean / ticks[1:]))])
+    ticks = np.arange(
+        max(0, math.floor(mean_ticks - largest_deviation)),
+        math.ceil(mean_ticks + largest_deviation) + 1,
+    )
+    log_weights = np.concatenate([[0.0], np.cumsum(np.log(mean_ticks / ticks[1:]))])
     weights = np.exp(log_weights - log_weights.max())
     return int(ticks[0]), weights / weights.sum()

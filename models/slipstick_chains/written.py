@@ -233,11 +233,12 @@ def _parts_of_period(absences: Sequence[Absence], server_count: int) -> list[tup
     }
     times = [0.0, *sorted(times_within_period), period]
     schedule: list[tuple[float, int]] = []
-    for begin, end in pairwise(times):
+    for part_start, part_end in pairwise(times):
         on_duty_count = server_count - sum(
-            absence_start <= begin < absence_end for absence_start, absence_end in absence_spans
+            absence_start <= part_start < absence_end
+            for absence_start, absence_end in absence_spans
         )
-        schedule.append((end - begin, on_duty_count))
+        schedule.append((part_end - part_start, on_duty_count))
     return schedule
 
 

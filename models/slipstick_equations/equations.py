@@ -254,7 +254,8 @@ def latex_text(text: str) -> str:
         "^": r"\textasciicircum{}",
     }
     escaped_text = "".join(
-        latex_by_sign.get(sign, f"\\{sign}" if sign in "_&%#${}" else sign) for sign in text
+        latex_by_sign.get(letter, f"\\{letter}" if letter in "_&%#${}" else letter)
+        for letter in text
     )
     return rf"\text{{{escaped_text}}}"
 

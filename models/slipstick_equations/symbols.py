@@ -120,7 +120,7 @@ def _has_single_server_form(station: NetworkStation) -> bool:
 
 
 def _class_symbols(
-    model: QueueingNetwork, members: list[ClosedClass]
+    model: QueueingNetwork, closed_classes: list[ClosedClass]
 ) -> tuple[list[list[Any]], list[Any], list[Any], dict[Any, str]]:
     """Return the symbols of each class: its demands at queues, its time away from queues, and the
     share of this time at delays. Return also the LaTeX of each symbol.
@@ -142,7 +142,7 @@ def _class_symbols(
     demands_by_class = []
     think_times = []
     delay_sums = []
-    for label, class_member in zip(model.classes, members, strict=True):
+    for label, class_member in zip(model.classes, closed_classes, strict=True):
         is_visited = {name: label in station.visitors() for name, station in model.stations.items()}
         demands_by_class.append(
             [

@@ -422,8 +422,8 @@ class ArrivalState:
             visit.held_resources for visit in waiting_and_served
         ):
             return self.probability_all_busy[queue.name]
-        customers = int(self.members_by_queue[queue.name]) * queue.requests
-        if not customers:
+        customer_count = int(self.members_by_queue[queue.name]) * queue.requests
+        if not customer_count:
             return np.zeros(1)
         number_present = sum_of_columns(
             number_waiting + number_served
@@ -432,7 +432,7 @@ class ArrivalState:
         number_served = sum_of_columns(
             number_served for _, number_served in waiting_and_served.values()
         )
-        return all_busy_probability(number_present, number_served, customers, queue.servers)
+        return all_busy_probability(number_present, number_served, customer_count, queue.servers)
 
     def _delay_of_met_visit(
         self,
@@ -719,18 +719,18 @@ class ArrivalState:
             relative_wait = number_ahead / queue.servers
             # The residence time is (1 + relative_wait) S; the variance of S itself is added with
             # the service.
-            variance = self.services[visit.index].variance * (
+            wait_variance = self.services[visit.index].variance * (
                 relative_wait * relative_wait + 2 * relative_wait
             )
         else:
-            variance = (
+            wait_variance = (
                 sum_of_columns(delay.number_ahead * delay.service.variance for delay in delays)
                 / queue.servers**2
             )
         time_for_one = mean_wait / without_zeros(number_ahead)
         return RandomTime(
             mean_wait,
-            variance
+            wait_variance
             + self._variance_of_number_ahead(number_ahead, number_served)
             * time_for_one
             * time_for_one,
@@ -756,7 +756,7 @@ class ArrivalState:
 
 
 def all_busy_probability(
-    number_present: Array, number_served: Array, customers: int, servers: int
+    number_present: Array, number_served: Array, customer_count: int, servers: int
 ) -> Array:
     """Return the probability that all servers of a queue are busy [1], from the mean numbers
     present and in service; the rest of the cycle is taken as an exponential delay.
@@ -764,14 +764,14 @@ def all_busy_probability(
     Parameters
     ----------
     number_present, number_served : mean numbers at the queue and in service [1]
-    customers : number of customers of the closed population
+    customer_count : number of customers of the closed population
     servers : number of servers of the queue
     """
-    share_present = number_present / customers
-    share_served = number_served / customers
+    share_present = number_present / customer_count
+    share_served = number_served / customer_count
     # Where all customers are at the queue, a rest of 1e-12 elsewhere keeps the ratio finite.
     served_over_away = share_served / np.where(share_present.real < 1, 1 - share_present, 1e-12)
-    return finite_source_all_busy(without_zeros(served_over_away), customers, servers)
+    return finite_source_all_busy(without_zeros(served_over_away), customer_count, servers)
 
 
 def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Array:

@@ -541,10 +541,10 @@ class Recursion:
             than the wanted ones are left out, because no larger one depends on their states
         """
         largest_population: Population = tuple(
-            max(members) for members in zip(*requested_populations, strict=True)
+            max(member_count) for member_count in zip(*requested_populations, strict=True)
         )
         count_in_words = self._checked_count_in_words(largest_population)
-        population_count = math.prod(members + 1 for members in largest_population)
+        population_count = math.prod(member_count + 1 for member_count in largest_population)
         work_pace = WorkPace()
         recursion_step = _RecursionStep(self, value_by_expr)
         empty_state = PopulationState(0, (None,) * len(largest_population), ArrivalState())
@@ -594,12 +594,12 @@ class Recursion:
         """Return a sentence with the number of the populations up to the largest one, for the
         message of a refusal; raise if there are more than may be solved.
         """
-        counts_in_words = " x ".join(str(members + 1) for members in largest_population)
+        counts_in_words = " x ".join(str(member_count + 1) for member_count in largest_population)
         count_in_words = (
             "mean-value goes through every population of groups up to the one asked for,"
             f" {counts_in_words} of {self.model.name}"
         )
-        population_count = math.prod(members + 1 for members in largest_population)
+        population_count = math.prod(member_count + 1 for member_count in largest_population)
         # Each group is solved in the presence of each other one: 12 groups took from 40 to 100
         # times as long as two (51-replication of benchmarks/layered.py, 29 November 2026).
         relative_population_cost = max(1.0, (len(largest_population) / 2) ** 2)
@@ -1038,8 +1038,8 @@ class _RecursionStep:
     ) -> PopulationState:
         """Return the state of a population from the states with one processor fewer."""
         states_before = [
-            smaller_states[_with_one_fewer(population, group_index)] if members else None
-            for group_index, members in enumerate(population)
+            smaller_states[_with_one_fewer(population, group_index)] if member_count else None
+            for group_index, member_count in enumerate(population)
         ]
         return self._state_of_population(sum(population), population, states_before)
 
@@ -1091,7 +1091,7 @@ class _RecursionStep:
             share_by_place |= arrival_waits.share_by_place if len(self._trees) == 1 else {}
         cycle_times = self._limit_utilization(processors, population, traversed_cycles)
         cycles: list[CycleState | None] = []
-        for members, mean_time, cycle_before in zip(
+        for member_count, mean_time, cycle_before in zip(
             population, cycle_times, traversed_cycles, strict=True
         ):
             if cycle_before is None:
@@ -1099,11 +1099,11 @@ class _RecursionStep:
                 continue
             time_before, visit_times = cycle_before
             longer_time = RandomTime(mean_time, time_before.variance, time_before.kind)
-            cycles.append(CycleState(members, longer_time, visit_times))
+            cycles.append(CycleState(member_count, longer_time, visit_times))
         arrivals = self._arrival_state(processors, population, cycles, wait_by_pair, share_by_place)
         return PopulationState(processors, tuple(cycles), arrivals)
 
-    def solve_fixed_point(self, members: int, wanted_processors: int) -> PopulationState:
+    def solve_fixed_point(self, member_count: int, wanted_processors: int) -> PopulationState:
         """Iterate the state of a large population of a single group to its fixed point, and return
         this state.
 
@@ -1114,7 +1114,7 @@ class _RecursionStep:
 
         Parameters
         ----------
-        members : processors of the group at the fixed point
+        member_count : processors of the group at the fixed point
         wanted_processors : processors of the population that is asked for, for the error message
 
         Raises
@@ -1127,7 +1127,7 @@ class _RecursionStep:
         iteration_count = 0
         while iteration_count < MOST_ITERATIONS:
             iteration_count += 1
-            state = self.solve_population((members,), {(members - 1,): state})
+            state = self.solve_population((member_count,), {(member_count - 1,): state})
             recent_times = [*recent_times[1 - WINDOW_LENGTH :], state.first_cycle.time.mean]
             if len(recent_times) == WINDOW_LENGTH:
                 time_table = np.stack(recent_times)
@@ -1313,8 +1313,8 @@ class _RecursionStep:
                 )
         work_by_queue = [
             [
-                members * demand_by_queue[queue_index]
-                for members, demand_by_queue in zip(population, demands_of_groups, strict=True)
+                member_count * demand_by_queue[queue_index]
+                for member_count, demand_by_queue in zip(population, demands_of_groups, strict=True)
             ]
             for queue_index in range(len(self._queues))
         ]
@@ -1732,7 +1732,7 @@ class FlowEquivalentServer:
         probability_by_holders[..., -1] += holder_probabilities[..., self.queue.servers :].sum(
             axis=-1
         )
-        for visit_index, (means, mean_squares) in self._waits_alone(
+        for visit_index, (mean_waits, mean_squares) in self._waits_alone(
             holder_state_count := probability_by_holders.shape[-1]
         ).items():
             mean_wait, mean_square = (
@@ -1741,7 +1741,7 @@ class FlowEquivalentServer:
                     probability_by_holders,
                     moment_columns[..., :holder_state_count],
                 )
-                for moment_columns in (means, mean_squares)
+                for moment_columns in (mean_waits, mean_squares)
             )
             waits_by_visit[visit_index] = RandomTime(mean_wait, mean_square - mean_wait * mean_wait)
         return waits_by_visit
@@ -1807,7 +1807,10 @@ def _share_parameter(visit: Visit) -> Expr:
 
 def _with_one_fewer(population: Population, group_index: int) -> Population:
     """Return a population with one processor of a group fewer."""
-    return tuple(members - (index == group_index) for index, members in enumerate(population))
+    return tuple(
+        member_count - (member_group == group_index)
+        for member_group, member_count in enumerate(population)
+    )
 
 
 def _weight_of_members(
@@ -1837,16 +1840,16 @@ def _weight_of_members(
         return _weight_by_machine_repair(
             queue, int(row_counts[0]), mean_numbers, service_by_visit, usual_weight
         )
-    shape = (len(row_counts), usual_weight.shape[-1])
-    weight_by_row = np.empty(shape, dtype=usual_weight.dtype)
+    weight_shape = (len(row_counts), usual_weight.shape[-1])
+    weight_by_row = np.empty(weight_shape, dtype=usual_weight.dtype)
     for member_count in np.unique(row_counts).tolist():
         has_count = row_counts == member_count
         weight_by_row[has_count] = _weight_by_machine_repair(
             queue,
             member_count,
-            mean_numbers.selected_rows(queue, has_count, shape),
+            mean_numbers.selected_rows(queue, has_count, weight_shape),
             service_by_visit,
-            np.broadcast_to(usual_weight, shape)[has_count],
+            np.broadcast_to(usual_weight, weight_shape)[has_count],
         )
     return weight_by_row
 
@@ -2027,9 +2030,9 @@ def _exact_populations(
         chosen_indexes = point_indexes[
             (processors_by_point[point_indexes] == processors_of_groups).all(axis=1)
         ]
-        members = tuple(map(int, processors_of_groups))
+        member_counts = tuple(map(int, processors_of_groups))
         values_at_points = select_points(value_by_expr, chosen_indexes)
-        cycles = _cycles_alone(recursion, values_at_points, members)
+        cycles = _cycles_alone(recursion, values_at_points, member_counts)
         relative_waits = _relative_waits(recursion, values_at_points, cycles)
         cycles_with_waits: list[CycleState | None] = []
         for tree, cycle, wait_by_queue in zip(recursion.trees, cycles, relative_waits, strict=True):
@@ -2039,8 +2042,8 @@ def _exact_populations(
             waits = {}
             for visit in tree.visits:
                 if visit.queue in wait_by_queue:
-                    wait = services[visit.index].mean * wait_by_queue[visit.queue]
-                    waits[visit.index] = RandomTime(wait, 0 * wait)
+                    mean_wait = services[visit.index].mean * wait_by_queue[visit.queue]
+                    waits[visit.index] = RandomTime(mean_wait, 0 * mean_wait)
             mean_time = cycle.time.mean + sum_of_columns(
                 visit_ratios[visit_index] * waits[visit_index].mean for visit_index in waits
             )
@@ -2049,7 +2052,7 @@ def _exact_populations(
             cycles_with_waits.append(
                 CycleState(cycle.members, time_of_cycle, visit_times) if cycle.members else None
             )
-        processors = sum(members)
+        processors = sum(member_counts)
         state = PopulationState(processors, tuple(cycles_with_waits), ArrivalState(processors))
         yield SolvedPopulation(
             state, values_at_points, chosen_indexes, np.arange(len(chosen_indexes))
@@ -2057,19 +2060,19 @@ def _exact_populations(
 
 
 def _cycles_alone(
-    recursion: Recursion, value_by_expr: Numbers, members: Population
+    recursion: Recursion, value_by_expr: Numbers, member_counts: Population
 ) -> list[CycleState]:
     """Return the cycle of each group without waits.
 
     Parameters
     ----------
-    members : number of processors of each group
+    member_counts : number of processors of each group
     """
     cycles = []
-    for tree, group_members in zip(recursion.trees, members, strict=True):
-        traversal = Traversal(recursion.model, value_by_expr, sum(members), {})
+    for tree, member_count in zip(recursion.trees, member_counts, strict=True):
+        traversal = Traversal(recursion.model, value_by_expr, sum(member_counts), {})
         time_of_cycle = traversal.time(tree.root)
-        cycles.append(CycleState(group_members, time_of_cycle, traversal.visit_times))
+        cycles.append(CycleState(member_count, time_of_cycle, traversal.visit_times))
     return cycles
 
 
@@ -2091,9 +2094,9 @@ def _relative_waits(
             for visit_index, service_time in cycle.visit_times.services.items()
         }
         times_and_services.append((cycle.time.mean, services))
-    members = [cast(int, cycle.members) for cycle in cycles]
+    member_counts = [cast(int, cycle.members) for cycle in cycles]
     network = network_of_groups(
-        recursion.trees, recursion.queues, value_by_expr, members, times_and_services
+        recursion.trees, recursion.queues, value_by_expr, member_counts, times_and_services
     )
     has_customers = network.population.any(axis=1)
     relative_waits = np.zeros(network.demand.shape, dtype=network.demand.dtype)

@@ -389,7 +389,7 @@ def _program_parts_by_property(model: Model, nodes: Sequence[Activity]) -> dict[
     }
 
 
-def _may_exceed_chain(model: Model, order: str) -> bool:
+def _may_exceed_chain(model: Model, lock_order: str) -> bool:
     """Return whether a model may have more processors than the chain of a reader-writer lock can
     hold; a number that is computed from parameters may.
     """
@@ -397,7 +397,7 @@ def _may_exceed_chain(model: Model, order: str) -> bool:
         count.value for count in model.population.counts if isinstance(count, Number | Parameter)
     ]
     return len(known_counts) < len(model.population.counts) or any(
-        float(count or 0.0) > MOST_IN_CHAIN[order] for count in known_counts
+        float(count or 0.0) > MOST_IN_CHAIN[lock_order] for count in known_counts
     )
 
 

@@ -452,11 +452,11 @@ def _factors_of_powers(factor_of_power_0: Array, earlier_factors: Sequence[Array
     and for each higher power the sum of the factors of earlier places for the power below.
     """
     power_count = 1 + max(map(len, earlier_factors), default=0)
-    shape = np.broadcast_shapes(
+    factors_shape = np.broadcast_shapes(
         factor_of_power_0.shape, *(factors.shape[1:] for factors in earlier_factors)
     )
     summed_factors = np.zeros(
-        (power_count, *shape), np.result_type(factor_of_power_0, *earlier_factors)
+        (power_count, *factors_shape), np.result_type(factor_of_power_0, *earlier_factors)
     )
     summed_factors[0] = factor_of_power_0
     for factors in earlier_factors:

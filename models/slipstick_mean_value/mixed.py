@@ -277,13 +277,13 @@ def _waits_by_group(
         for queue_index, queue in enumerate(recursion.queues):
             total_wait = wait_by_queue[:, group_index, queue_index]
             demand = network.demand[:, group_index, queue_index]
-            visits = network.visits[:, group_index, queue_index]
+            visit_ratios = network.visits[:, group_index, queue_index]
             for visit in (visit for visit in tree.visits if visit.queue == queue.name):
                 # Customers of a shared server wait in proportion to their services.
                 mean_wait = (
                     total_wait * services[visit.index].mean / without_zeros(demand)
                     if queue.serves_at_once or is_exact
-                    else total_wait / without_zeros(visits)
+                    else total_wait / without_zeros(visit_ratios)
                 )
                 wait_by_visit[visit.index] = RandomTime(mean_wait, 0 * mean_wait)
         waits_by_group.append(wait_by_visit)
@@ -301,24 +301,24 @@ def _network_of_groups(
 
     groups = recursion.model.population.groups
     point_count = len(next(iter(value_by_expr.values())))
-    visits, service, scv = service_arrays(
+    visit_ratios, mean_services, scv = service_arrays(
         recursion.trees,
         recursion.queues,
         value_by_expr,
         [services for _, services in times_and_services],
     )
-    demand_by_group = np.moveaxis(visits * service, 1, 0)
+    demand_by_group = np.moveaxis(visit_ratios * mean_services, 1, 0)
     cycle_times = [np.broadcast_to(time.mean, point_count) for time, _ in times_and_services]
     think_times = np.stack(list(map(think_time, cycle_times, demand_by_group)), axis=-1)
-    takes_time = ((visits * service).sum(axis=-1) + think_times).real > 0
+    takes_time = ((visit_ratios * mean_services).sum(axis=-1) + think_times).real > 0
     no_arrivals = np.zeros(point_count)
     arrival_rates = [
         no_arrivals if rate is None else rate for rate in _arrival_rates(recursion, value_by_expr)
     ]
     processor_counts = [np.rint(value_by_expr[group.processors].real) for group in groups]
     return network_arrays(
-        service,
-        visits,
+        mean_services,
+        visit_ratios,
         population=takes_time * np.stack(processor_counts, axis=-1),
         arrivals=np.stack(arrival_rates, axis=-1),
         closed=[group.arrivals is None for group in groups],

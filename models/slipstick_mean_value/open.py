@@ -319,8 +319,8 @@ def _waits_at_queue(
     # M/M/c station.
     scv_of_wait = 2 / np.where(probability_all_busy.real > 0, probability_all_busy, 1.0) - 1
     wait_by_visit = {
-        visit_index: RandomTime(mean, mean * mean * scv_of_wait)
-        for visit_index, mean in mean_by_visit.items()
+        visit_index: RandomTime(mean_wait, mean_wait * mean_wait * scv_of_wait)
+        for visit_index, mean_wait in mean_by_visit.items()
     }
     if visits_in_row := successive_visits(queue, places):
         mean_waits = _waits_in_a_row(
@@ -471,10 +471,11 @@ def _wait_at_shared_servers(service: RandomTime, relative_wait: Array) -> Random
     """
     # The residence time varies as (1 + relative_wait) S; the variance of S itself is counted with
     # the service.
-    mean = service.mean * relative_wait
+    mean_wait = service.mean * relative_wait
     return RandomTime(
-        mean,
-        service.variance * (relative_wait * relative_wait + 2 * relative_wait) + mean * mean,
+        mean_wait,
+        service.variance * (relative_wait * relative_wait + 2 * relative_wait)
+        + mean_wait * mean_wait,
     )
 
 

@@ -141,7 +141,7 @@ def network_of_groups(
     trees: Sequence[VisitTree],
     queues: Sequence[Queue],
     value_by_expr: Numbers,
-    members: Sequence[int],
+    member_counts: Sequence[int],
     times_and_services: Sequence[tuple[Array, dict[int, Array]]],
 ) -> NetworkArrays:
     """Return the queueing network of a model whose groups only visit stations.
@@ -151,7 +151,7 @@ def network_of_groups(
     trees : the visits of each group
     queues : queues of the model, all of which have product form at these points
     value_by_expr : every number of the model [points]
-    members : number of processors of each group
+    member_counts : number of processors of each group
     times_and_services : for each group the time of a cycle without waits, and the services by the
         index of the visit [s] [points]
     """
@@ -181,7 +181,7 @@ def network_of_groups(
     return network_arrays(
         demand_table,
         # A group whose cycle takes no time would have infinitely many cycles; it is left out.
-        population=takes_time * np.asarray(members),
+        population=takes_time * np.asarray(member_counts),
         think=think_table,
         discipline=["is" if queue.servers >= INFINITE else "ps" for queue in queues],
         servers=[queue.servers for queue in queues],
@@ -214,20 +214,20 @@ def service_arrays(
     """
     point_count = len(next(iter(value_by_expr.values())))
     array_shape = (point_count, len(trees), len(queues))
-    visits, work_sums, square_sums = np.zeros((3, *array_shape), dtype=complex)
+    visit_sums, work_sums, square_sums = np.zeros((3, *array_shape), dtype=complex)
     for group_index, (tree, services) in enumerate(zip(trees, services_by_group, strict=True)):
         visit_ratios = tree.visit_ratios(value_by_expr)
         for queue_index, queue in enumerate(queues):
             for visit in (visit for visit in tree.visits if visit.queue == queue.name):
                 visit_ratio, service = visit_ratios[visit.index], services[visit.index]
                 array_index = (slice(None), group_index, queue_index)
-                visits[array_index] += visit_ratio
+                visit_sums[array_index] += visit_ratio
                 work_sums[array_index] += visit_ratio * service.mean
                 square_sums[array_index] += visit_ratio * (service.mean**2 + service.variance)
-    mean_service = work_sums / without_zeros(visits)
+    mean_service = work_sums / without_zeros(visit_sums)
     scv = np.where(
-        mean_service.real > 0, square_sums / without_zeros(visits * mean_service**2) - 1, 1.0
+        mean_service.real > 0, square_sums / without_zeros(visit_sums * mean_service**2) - 1, 1.0
     )
-    if not (visits.imag.any() or work_sums.imag.any()):
-        visits, mean_service = visits.real, mean_service.real
-    return visits, mean_service, scv.real
+    if not (visit_sums.imag.any() or work_sums.imag.any()):
+        visit_sums, mean_service = visit_sums.real, mean_service.real
+    return visit_sums, mean_service, scv.real

@@ -714,8 +714,8 @@ class _SuperstepSolver:
         visit_factor : number of all its visits over the number of those that meet a certain other
             processor [1]
         """
-        visits = np.where(self._visits[queue_name].real > 0, self._visits[queue_name], 1.0)
-        whole_service = visit_factor * self._service_sums[met_queue_name] / visits[:, None]
+        visit_counts = np.where(self._visits[queue_name].real > 0, self._visits[queue_name], 1.0)
+        whole_service = visit_factor * self._service_sums[met_queue_name] / visit_counts[:, None]
         waits_by_pair = np.where(work_left.real <= whole_service.real, work_left, whole_service)
         # A processor does not wait for itself.
         waits_by_pair[np.diag_indices(len(waits_by_pair))] = 0

@@ -102,7 +102,7 @@ def reader_writer_waits(
     visit_ratios : visits in a cycle, by the index of the visit [1]
     cycle_rate : cycles of all processors in that state in a second [1/s]
     """
-    customers = round(state_before.other_processors) + 1
+    customer_count = round(state_before.other_processors) + 1
     visits_by_mode = {
         mode: [visit.index for visit in queue.visits if visit.mode == mode] for mode in MODES
     }
@@ -134,7 +134,7 @@ def reader_writer_waits(
     write_probability = limited_to_range(visits_per_cycle[WRITE] / total_visits, 1e-9, 1 - 1e-9)
     waits = _reader_and_writer_waits(
         queue,
-        customers,
+        customer_count,
         time_elsewhere,
         write_probability,
         replace(holding_time_by_mode[READ], mean=read_time),
@@ -152,7 +152,11 @@ def reader_writer_waits(
     # probability of finding a write.
     added_residual = writers_inside * (
         _residual_write_time(
-            holding_time_by_mode[WRITE], write_time, customers, time_between_writes, writers_inside
+            holding_time_by_mode[WRITE],
+            write_time,
+            customer_count,
+            time_between_writes,
+            writers_inside,
         )
         - write_time
     )
@@ -170,7 +174,7 @@ def reader_writer_waits(
 
 def _reader_and_writer_waits(
     queue: Queue,
-    customers: int,
+    customer_count: int,
     time_elsewhere: Array,
     write_probability: Array,
     read_time: RandomTime,
@@ -183,7 +187,7 @@ def _reader_and_writer_waits(
     Parameters
     ----------
     queue : the queue for the lock
-    customers : number of processors
+    customer_count : number of processors
     time_elsewhere : mean time of a processor between two visits to the lock [s]
     write_probability : probability that a visit is one to write [1]
     read_time : time for which a reader holds the lock
@@ -197,18 +201,18 @@ def _reader_and_writer_waits(
         return _waits_in_chain(
             queue,
             chain_customers,
-            chain_customers / customers,
+            chain_customers / customer_count,
             (time_elsewhere, write_probability, read_time, write_time),
         )
 
     most_customers = MOST_IN_CHAIN[queue.order]
-    if customers <= most_customers:
-        return waits_with_customers(customers)
+    if customer_count <= most_customers:
+        return waits_with_customers(customer_count)
     quarter_waits, half_waits, full_waits = (
         waits_with_customers(most_customers // divisor) for divisor in (4, 2, 1)
     )
     extrapolated_waits = _extrapolated_wait(
-        quarter_waits, half_waits, full_waits, customers / most_customers
+        quarter_waits, half_waits, full_waits, customer_count / most_customers
     )
     time_without_waits = (
         time_elsewhere + (1 - write_probability) * read_time.mean + write_probability * write_time
@@ -218,13 +222,13 @@ def _reader_and_writer_waits(
         for reader_wait, writer_wait in (full_waits, extrapolated_waits)
     )
     waiting_share = mean_of_full / without_zeros(
-        mean_of_full + time_without_waits * (most_customers / customers)
+        mean_of_full + time_without_waits * (most_customers / customer_count)
     )
     proportional_share = limited_to_range(
         (waiting_share - EXTRAPOLATED_UP_TO) / (PROPORTIONAL_FROM - EXTRAPOLATED_UP_TO), high=1.0
     )
     proportional_factor = (
-        mean_of_full * (customers / most_customers) / without_zeros(mean_extrapolated)
+        mean_of_full * (customer_count / most_customers) / without_zeros(mean_extrapolated)
     )
     waits_of_all: Array = extrapolated_waits * (1 + proportional_share * (proportional_factor - 1))
     return waits_of_all
@@ -304,7 +308,7 @@ def _waits_in_chain(
 
 
 def _mixed_holding_time(
-    visits: Sequence[int],
+    visit_indices: Sequence[int],
     visits_per_cycle: Array,
     visit_ratios: Mapping[int, Array],
     state_before: ArrivalState,
@@ -314,12 +318,12 @@ def _mixed_holding_time(
 
     Parameters
     ----------
-    visits : indexes of the visits
+    visit_indices : indexes of the visits
     visits_per_cycle : number of all these visits in a cycle [1]
     visit_ratios : number of each visit in a cycle [1]
     state_before : state with the service, which is the holding time, of each visit
     """
-    if not visits:
+    if not visit_indices:
         return ZERO_TIME
     return mixture_of_times(
         [
@@ -327,7 +331,7 @@ def _mixed_holding_time(
                 visit_ratios[visit_index] / without_zeros(visits_per_cycle),
                 state_before.services[visit_index],
             )
-            for visit_index in visits
+            for visit_index in visit_indices
         ]
     )
 
@@ -335,7 +339,7 @@ def _mixed_holding_time(
 def _residual_write_time(
     write_time: RandomTime,
     mean_write: Array,
-    customers: int,
+    customer_count: int,
     time_between_writes: Array,
     writers_inside: Array,
 ) -> Array:
@@ -344,28 +348,32 @@ def _residual_write_time(
     """
     scv = np.broadcast_to(write_time.scv, writers_inside.shape)
     is_varied = scv.real > LEAST_VARIED
-    weight = whole_service_weight(writers_inside, customers - 1, np.ones(1))
+    weight = whole_service_weight(writers_inside, customer_count - 1, np.ones(1))
     residual_service: Array = (1 - weight) * residual_time(mean_write, scv) + weight * mean_write
     if not np.any(is_varied):
         return residual_service
     return np.where(
         is_varied,
         finite_source_residual(
-            customers, time_between_writes, [(1.0, mean_write, np.where(is_varied, scv, 2.0))]
+            customer_count, time_between_writes, [(1.0, mean_write, np.where(is_varied, scv, 2.0))]
         ),
         residual_service,
     )
 
 
 def _chain_waits(
-    order: str, customers: int, most_readers: int, lock_times: Sequence[Any], read_end_gaps: Array
+    lock_order: str,
+    customer_count: int,
+    most_readers: int,
+    lock_times: Sequence[Any],
+    read_end_gaps: Array,
 ) -> tuple[complex, complex, complex]:
     """Return the mean waits of a reader and a writer [s], and the rate of requests [1/s].
 
     Parameters
     ----------
-    order : order in which the lock serves readers and writers
-    customers : number of customers
+    lock_order : order in which the lock serves readers and writers
+    customer_count : number of customers
     most_readers : largest number of them that read at the same time
     lock_times : time between two visits [s], probability that a visit is one to write [1], time of
         a read [s] and of a write [s]
@@ -375,7 +383,7 @@ def _chain_waits(
     from slipstick.queueing.markov_chain import stationary  # loads SciPy, for these locks only
 
     time_elsewhere, write_probability, read_time, write_time = lock_times
-    chain = reader_writer_chain(order, customers, most_readers)
+    chain = reader_writer_chain(lock_order, customer_count, most_readers)
     transition_kind = chain.events % 4
     writes_drawn = chain.events // 4 % 2
     reads_drawn = chain.events // 8
@@ -400,8 +408,8 @@ def _chain_waits(
     # requests.
     states = np.asarray(chain.states)
     readers_inside, writers_inside, readers_waiting, writers_waiting = states.T
-    request_rate = probabilities @ (customers - states.sum(axis=1)) / time_elsewhere
-    if order == "fair":
+    request_rate = probabilities @ (customer_count - states.sum(axis=1)) / time_elsewhere
+    if lock_order == "fair":
         # In order of arrival, the first waiting customer is a writer if readers could still enter.
         has_writer_first = (
             (writers_inside == 0) & (readers_inside < most_readers) & (writers_waiting > 0)
@@ -418,7 +426,7 @@ def _chain_waits(
 
 
 @lru_cache(maxsize=200)
-def reader_writer_chain(order: str, customers: int, most_readers: int) -> MarkovChain:
+def reader_writer_chain(lock_order: str, customer_count: int, most_readers: int) -> MarkovChain:
     """Return the Markov chain of a reader-writer lock.
 
     A state lists the readers inside, the writers inside, the readers that wait, and the writers
@@ -428,14 +436,14 @@ def reader_writer_chain(order: str, customers: int, most_readers: int) -> Markov
     """
     from slipstick.queueing.markov_chain import explore_rows
 
-    transitions_of_states = _fair_transitions if order == "fair" else _priority_transitions
+    transitions_of_states = _fair_transitions if lock_order == "fair" else _priority_transitions
 
     def transitions(rows: Rows) -> Iterator[Transitions]:
         """Yield the transitions from some states: the rows of the states, the states after the
         transition, the number by which the rate of its kind is multiplied, and its event.
         """
         lock_transitions = transitions_of_states(
-            rows.T, customers, most_readers, order == "reader-first"
+            rows.T, customer_count, most_readers, lock_order == "reader-first"
         )
         for lock_transition in lock_transitions:
             source_rows = np.flatnonzero(lock_transition.is_source)
@@ -485,24 +493,24 @@ class _LockTransition(NamedTuple):
 
 
 def _fair_transitions(
-    state_columns: Array, customers: int, most_readers: int, _: bool
+    state_columns: Array, customer_count: int, most_readers: int, _: bool
 ) -> Iterator[_LockTransition]:
     """Yield the transitions of a fair lock. Whether a waiting request is a read or a write is drawn
     when it comes to the front of the queue.
     """
-    yield from _arrivals_at_fair_lock(state_columns, customers, most_readers)
-    yield from _ends_of_fair_writes(state_columns, customers, most_readers)
+    yield from _arrivals_at_fair_lock(state_columns, customer_count, most_readers)
+    yield from _ends_of_fair_writes(state_columns, customer_count, most_readers)
     yield from _ends_of_fair_reads(state_columns, most_readers)
 
 
 def _arrivals_at_fair_lock(
-    state_columns: Array, customers: int, most_readers: int
+    state_columns: Array, customer_count: int, most_readers: int
 ) -> Iterator[_LockTransition]:
     """Yield the arrivals at a fair lock: of readers and writers that enter, and of requests that
     have to wait.
     """
     readers, writers, _unused, waiting_count = state_columns
-    customers_elsewhere = customers - readers - writers - waiting_count
+    customers_elsewhere = customer_count - readers - writers - waiting_count
     can_arrive = customers_elsewhere > 0
     is_free = (writers == 0) & (waiting_count == 0) & (readers < most_readers)
     can_enter = can_arrive & is_free
@@ -528,7 +536,7 @@ def _arrivals_at_fair_lock(
 
 
 def _ends_of_fair_writes(
-    state_columns: Array, customers: int, most_readers: int
+    state_columns: Array, customer_count: int, most_readers: int
 ) -> Iterator[_LockTransition]:
     """Yield the transitions at which a write at a fair lock ends, one for each number of readers
     that enter next.
@@ -542,7 +550,7 @@ def _ends_of_fair_writes(
         _WRITE_END,
         writes_drawn=1,
     )
-    for readers_entering in range(min(customers, most_readers) + 1):
+    for readers_entering in range(min(customer_count, most_readers) + 1):
         if readers_entering == most_readers:
             target = (readers_entering, 0, 0, waiting_count - readers_entering)
             yield _LockTransition(
@@ -602,11 +610,11 @@ def _ends_of_fair_reads(state_columns: Array, most_readers: int) -> Iterator[_Lo
 
 
 def _priority_transitions(
-    state_columns: Array, customers: int, most_readers: int, serves_readers_first: bool
+    state_columns: Array, customer_count: int, most_readers: int, serves_readers_first: bool
 ) -> Iterator[_LockTransition]:
     """Yield the transitions of a lock that serves readers first, or writers first."""
     readers, writers, readers_waiting, writers_waiting = state_columns
-    customers_elsewhere = customers - state_columns.sum(axis=0)
+    customers_elsewhere = customer_count - state_columns.sum(axis=0)
     can_arrive = customers_elsewhere > 0
     reader_can_enter = (
         (writers == 0) & (readers < most_readers) & (serves_readers_first | (writers_waiting == 0))

@@ -270,14 +270,16 @@ class Spinning:
         value takes the second, which lasts longer.
         """
         lock_use = self.lock_use
-        members = self._state.members_by_queue.get(self.queue.name, self._state.other_processors)
+        member_count = self._state.members_by_queue.get(
+            self.queue.name, self._state.other_processors
+        )
         time_elsewhere = (
-            (members - lock_use.number_present)
+            (member_count - lock_use.number_present)
             / without_zeros(lock_use.utilization)
             * lock_use.holding_time
         )
         lock_visit, *_ = self.queue.visits
-        number_present = np.full(1, float(members))
+        number_present = np.full(1, float(member_count))
         for _ in range(CONGESTION_STEPS):
             congested_use = _LockUse(number_present, np.ones(1), lock_use.holding_time)
             waits = self._holder_waits(congested_use, service_alone)
@@ -288,7 +290,7 @@ class Spinning:
                 + self.time_of_hand_over(congested_use.spinning_at_hand_over)
             )
             number_present = limited_to_range(
-                members - time_elsewhere / without_zeros(holding_time)
+                member_count - time_elsewhere / without_zeros(holding_time)
             )
         return number_present
 

@@ -95,7 +95,7 @@ def _shared_properties(population: Population) -> tuple[int, tuple[bool, ...]]:
     """Return the properties that populations must have in common to be solved together: the total
     number of processors, and for each group whether it has processors.
     """
-    return sum(population), tuple(members > 0 for members in population)
+    return sum(population), tuple(member_count > 0 for member_count in population)
 
 
 def stacked_states(
@@ -114,9 +114,9 @@ def stacked_states(
     cycles = []
     for group_index, cycle_alone in enumerate(cycles_alone):
         cycles_of_group = [state.cycles[group_index] or cycle_alone for state in states]
-        members = np.array([[cycle.members] for cycle in cycles_of_group])
+        member_counts = np.array([[cycle.members] for cycle in cycles_of_group])
         time = _stacked_times([cycle.time for cycle in cycles_of_group])
-        cycles.append(CycleState(members, time, VisitTimes()))
+        cycles.append(CycleState(member_counts, time, VisitTimes()))
     arrivals = [state.arrivals for state in states]
     return PopulationState(
         states[0].processors,
@@ -174,8 +174,8 @@ def single_states(
         yield PopulationState(
             state.processors,
             tuple(
-                row_selector.cycle_at_row(members, cycle) if cycle else None
-                for members, cycle in zip(population, state.cycles, strict=True)
+                row_selector.cycle_at_row(member_count, cycle) if cycle else None
+                for member_count, cycle in zip(population, state.cycles, strict=True)
             ),
             row_selector.arrivals_at_row(state.arrivals),
         )
@@ -211,15 +211,15 @@ class _RowSelector:
         """Return the random time of each visit in this population."""
         return {visit_index: self.time_at_row(time) for visit_index, time in time_by_visit.items()}
 
-    def cycle_at_row(self, members: int, cycle: CycleState) -> CycleState:
-        """Return the cycle of a group, which has `members` processors in this population."""
+    def cycle_at_row(self, member_count: int, cycle: CycleState) -> CycleState:
+        """Return the cycle of a group, which has `member_count` processors in this population."""
         visit_times = VisitTimes(
             self.times_at_row(cycle.visit_times.waits),
             self.times_at_row(cycle.visit_times.services),
             self.rows_by_key(cycle.visit_times.branch_waits),
             shortfalls=self.rows_by_key(cycle.visit_times.shortfalls),
         )
-        return CycleState(members, self.time_at_row(cycle.time), visit_times)
+        return CycleState(member_count, self.time_at_row(cycle.time), visit_times)
 
     def arrivals_at_row(self, arrivals: ArrivalState) -> ArrivalState:
         """Return the mean state that an arriving processor finds in this population."""

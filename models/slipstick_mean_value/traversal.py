@@ -535,7 +535,7 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     is_constant = all(
         body_time.kind == "constant" for stage in stages for body_time in stage.body_times
     )
-    mean, variance = (
+    mean_end, variance_of_end = (
         _interpolated_value([item_end[moment_index] for item_end in item_ends], exact_item_count)
         for moment_index in (0, 1)
     )
@@ -549,9 +549,9 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
         # At the start of a program the first axis of the array is that of the processors, in the
         # order of their arrivals.
         traversal.visit_times.pipeline_times.setdefault(
-            pipeline.name, mean.mean(axis=0) if np.ndim(mean) > 1 else mean
+            pipeline.name, mean_end.mean(axis=0) if np.ndim(mean_end) > 1 else mean_end
         )
-    return RandomTime(mean, variance, "constant" if is_constant else "general")
+    return RandomTime(mean_end, variance_of_end, "constant" if is_constant else "general")
 
 
 def _interpolated_value(values_of_counts: list[Array], item_count: Array) -> Array:
@@ -704,15 +704,15 @@ class _ItemTimes:
         scv = limited_to_range(body_time.scv, high=1)
         if item_number >= first_stage.most_items:
             return RandomTime(scv * body_time.mean, scv * body_time.variance)
-        wait = (
+        wait_for_others = (
             (1 - scv)
             * body_time.mean
             * limited_to_range(item_count - first_stage.most_items)
             / first_stage.most_items
         )
         if first_stage.wait_factor is not None:
-            wait = wait.real * first_stage.wait_factor
-        return RandomTime(body_time.mean + wait, body_time.variance)
+            wait_for_others = wait_for_others.real * first_stage.wait_factor
+        return RandomTime(body_time.mean + wait_for_others, body_time.variance)
 
 
 MOST_TURNS = 16
@@ -1159,11 +1159,13 @@ class _SynchronizedStart:
                 return False
         return True
 
-    def _set_waits(self, visits: Sequence[Visit], total_wait: Array, visit_ratio: Array) -> None:
+    def _set_waits(
+        self, visits_at_queue: Sequence[Visit], total_wait: Array, visit_ratio: Array
+    ) -> None:
         """Set the wait at each visit to the total wait divided by the number of visits, without
         variance.
         """
-        for visit in visits:
+        for visit in visits_at_queue:
             self.waits[visit.index] = RandomTime(
                 total_wait / without_zeros(visit_ratio), 0 * total_wait
             )
@@ -1321,21 +1323,21 @@ class PassingTimes:
         services end c at a time: each processor waits for the one c places before. For an scv
         between 0 and 1 the wait is interpolated linearly (chosen here; exact in both limits).
         """
-        wait = self._waits(
+        waits = self._waits(
             service, 1, service.mean / servers, service.mean * (servers - 1) / servers, work_left
         )
         if servers > 1:
             constant_wait = self._waits(service, servers, service.mean, 0 * service.mean, work_left)
             scv = limited_to_range(service.scv, high=1)[..., None]
-            wait = scv * wait + (1 - scv) * constant_wait
-        wait_probability = _waiting_probability(wait, service.mean / servers)
+            waits = scv * waits + (1 - scv) * constant_wait
+        wait_probability = _waiting_probability(waits, service.mean / servers)
         # A processor that waited follows the processor before it by one service of the c servers; a
         # processor that did not wait keeps its gap.
         gap_variances = (
             wait_probability * (service.variance / servers**2)[..., None]
             + (1 - wait_probability) * self.gap_variances
         )
-        return PassingTimes(self.times + wait, gap_variances)
+        return PassingTimes(self.times + waits, gap_variances)
 
     def times_after_service_and_wait(
         self, service: RandomTime, servers: int, remaining_gap_share: Array, work_left: Array
@@ -1438,7 +1440,7 @@ class PassingTimes:
         zeros = 0 * (work_of_processor + self.times[..., 0])
         backlog_moments = [(zeros + work_left, zeros)] * min(place_distance, processors)
         for processor_index in range(place_distance, processors):
-            mean, variance = backlog_moments[processor_index - place_distance]
+            mean_work, variance_of_work = backlog_moments[processor_index - place_distance]
             gap = limited_to_range(
                 self.times[..., processor_index] - self.times[..., processor_index - place_distance]
             )
@@ -1448,15 +1450,21 @@ class PassingTimes:
             ].sum(axis=-1)
             backlog_moments.append(
                 remainder_after_gap(
-                    mean + work_of_processor, variance + work_variance, gap, gap_variance
+                    mean_work + work_of_processor,
+                    variance_of_work + work_variance,
+                    gap,
+                    gap_variance,
                 )
             )
-        means, variances = (
+        mean_works, work_variances = (
             np.stack(np.broadcast_arrays(*moment_columns), axis=-1)
             for moment_columns in zip(*backlog_moments, strict=True)
         )
         return remainder_after_gap(
-            means, variances, backlog_without_wait[..., None], 0 * backlog_without_wait[..., None]
+            mean_works,
+            work_variances,
+            backlog_without_wait[..., None],
+            0 * backlog_without_wait[..., None],
         )[0]
 
 

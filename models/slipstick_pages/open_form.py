@@ -71,16 +71,18 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
     residence_by_class: dict[str, dict[str, Expr]] = {name: {} for name in open_classes}
     for name, station in model.stations.items():
         demands = {label: _demand_of_class(station, label) for label in station.visitors()}
-        load = total(arrivals[label] * demand for label, demand in demands.items())
+        station_load = total(arrivals[label] * demand for label, demand in demands.items())
         servers = Parameter(f"stations.{name}.servers", COUNT, float(station.servers))
         is_delay = DISCIPLINES[station.discipline].delay
         for label, demand in demands.items():
-            residence_time = _booked_residence_time(name, demand, servers, load, delay=is_delay)
+            residence_time = _booked_residence_time(
+                name, demand, servers, station_load, delay=is_delay
+            )
             residence_by_class[label][name] = residence_time
             expression_by_value[f"residence_time[{label},{name}]"] = residence_time
         if not is_delay:
             utilization_by_station[name] = expression_by_value[f"utilization[{name}]"] = (
-                load / servers
+                station_load / servers
             )
         expression_by_value[f"queue_length[{name}]"] = total(
             arrivals[label] * residence_by_class[label][name] for label in demands

@@ -411,8 +411,8 @@ def chrome_trace(timeline: Timeline) -> str:
         for span in timeline.spans
     ]
     for name, changes in timeline.levels.items():
-        for time, present, busy in changes:
-            present_and_busy = {"present": present, "busy": busy}
+        for time, present_count, busy_count in changes:
+            present_and_busy = {"present": present_count, "busy": busy_count}
             events.append(
                 {
                     "name": name,

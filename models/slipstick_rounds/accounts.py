@@ -93,14 +93,14 @@ def points_from_times(
     round_times : see `RoundTimes` [points, 2; s]
     """
     round_time, time_between = round_times.T
-    first_accounts, wait, second_accounts = _accounts_of_phases(rounds, phase_times)
+    first_accounts, waiting_times, second_accounts = _accounts_of_phases(rounds, phase_times)
     customers_served = rounds.served_per_round(
         throughput * time_between, phase_times.number_with_first
     )
     value_columns = (
         first_accounts.T,
         second_accounts.T,
-        wait,
+        waiting_times,
         customers_served,
         throughput,
         round_time,
@@ -123,8 +123,8 @@ def _accounts_of_phases(rounds: MeanRounds, times: PhaseTimes[Array]) -> tuple[A
     that a first phase adds to a round.
     """
     times_with_first, times_without_units, times_without_first = (
-        rounds.component_times(present[:, None], units[:, None])[:, :, 0]
-        for present, units in (
+        rounds.component_times(number_present[:, None], units[:, None])[:, :, 0]
+        for number_present, units in (
             (times.number_with_first, times.units_with_first),
             (times.number_with_first, np.zeros_like(times.units_with_first)),
             (times.number_beside, np.zeros_like(times.units_with_first)),

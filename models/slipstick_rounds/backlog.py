@@ -61,18 +61,18 @@ class Backlog:
     mean_queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     """
 
-    def __init__(self, rounds: MeanRounds, present: Array, mean_queued: Array) -> None:
+    def __init__(self, rounds: MeanRounds, customers_present: Array, mean_queued: Array) -> None:
         self._rounds = rounds
         # Customers of different work come as fewer with equal and larger work would: the work that
         # comes in a time has the same mean and variance.
         group_size = 1 + rounds.first_variation
         self._group_rate = rounds.rate / group_size
         self._units_of_group = rounds.first_units * group_size
-        self._present_with_first = present[1]
+        self._present_with_first = customers_present[1]
         self._units_per_round, self._pieces_per_first_phase, self._pieces_per_round = (
-            self._units_and_pieces(rounds, present[1])
+            self._units_and_pieces(rounds, customers_present[1])
         )
-        pieces_waiting = np.arange(int(self.sizes(rounds, present[1]).max()))
+        pieces_waiting = np.arange(int(self.sizes(rounds, customers_present[1]).max()))
         units_by_state = np.minimum(
             pieces_waiting * self._units_of_group / self._pieces_per_first_phase,
             self._units_per_round,
@@ -80,11 +80,11 @@ class Backlog:
         self._number_queued = np.maximum(
             pieces_waiting * group_size / self._pieces_per_first_phase - 1, 0.0
         )
-        present_without_limit = self._present_count_without_limit(present, mean_queued)
+        present_without_limit = self._present_count_without_limit(customers_present, mean_queued)
         self._present_by_state = np.where(
             pieces_waiting > 0,
             np.minimum(present_without_limit, self._largest_second_phase()),
-            present[0],
+            customers_present[0],
         )
         self._round_times = rounds.round_time(self._present_by_state, units_by_state)
         # A round takes a whole number of pieces; what that rounds off, its time makes up for.
@@ -135,7 +135,7 @@ class Backlog:
         present_later = with_first + growth * (self._number_queued - mean_queued)
         return np.asarray(np.maximum(present_later, without_first))
 
-    def _time_of_blocked_rounds(self, present: Array) -> Array:
+    def _time_of_blocked_rounds(self, number_present: Array) -> Array:
         """Return the time by which first phases that wait for a place prolong a full round [s].
 
         It is the probability that all places are taken, multiplied by the time of the rounds
@@ -149,12 +149,14 @@ class Backlog:
         # Where places are few, who waits for one waits before the first phase.
         can_wait = (rounds_needed > 1) & ~rounds.has_few_places
         if not can_wait.any():
-            return np.zeros_like(present)
+            return np.zeros_like(number_present)
         further_rounds = np.maximum(
             rounds.second_phase_rounds / (rounds.largest_mean_number * rounds_needed) - 1, 0.0
         )
         number_deviation = np.sqrt(np.maximum(self._present_with_first, 1.0))
-        probability_full = ndtr((present - rounds.largest_mean_number + 1) / number_deviation)
+        probability_full = ndtr(
+            (number_present - rounds.largest_mean_number + 1) / number_deviation
+        )
         added_time = (
             probability_full * further_rounds * rounds.round_time(rounds.largest_mean_number, 0.0)
         )
@@ -453,14 +455,14 @@ def _piece_count(rounds_needed: Array) -> tuple[Array, Array]:
     return pieces_of_customer, pieces_of_round
 
 
-def _poisson_probabilities(mean: Array, counts: Array) -> Array:
+def _poisson_probabilities(means: Array, counts: Array) -> Array:
     """Return the probabilities of some counts in a Poisson distribution; means and counts are
     broadcast.
     """
     log_factorials: Array = np.cumsum(np.log(np.maximum(np.arange(counts.max() + 2), 1)))
     probabilities: Array = np.exp(
-        counts * np.log(np.maximum(mean, 1e-300))
-        - mean
+        counts * np.log(np.maximum(means, 1e-300))
+        - means
         - log_factorials[np.floor(counts).astype(int)]
     )
     return probabilities

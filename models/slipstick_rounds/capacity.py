@@ -195,7 +195,7 @@ class MeanRounds:
         whole_number = np.where(is_reserved, whole_number, number_with_growing_memory)
         return np.where(np.isfinite(memory), whole_number, number_in_memory)
 
-    def served_per_round(self, visits_ended: Array, present: Array) -> Array:
+    def served_per_round(self, visits_ended: Array, number_present: Array) -> Array:
         """Return the mean number of customers that a round serves [points; 1].
 
         Little's law, where time is counted in rounds: each customer is in as many rounds as its
@@ -204,9 +204,9 @@ class MeanRounds:
         Parameters
         ----------
         visits_ended : visits that end from the beginning of a round to that of the next [points; 1]
-        present : customers in the second phase of rounds with first phases [points; 1]
+        number_present : customers in the second phase of rounds with first phases [points; 1]
         """
-        rounds_of_first_phase = (self.first_units / self.room(present[:, None]))[:, 0]
+        rounds_of_first_phase = (self.first_units / self.room(number_present[:, None]))[:, 0]
         rounds_of_customer = self.second_phase_rounds[:, 0] + np.ceil(rounds_of_first_phase - 1e-9)
         return np.minimum(visits_ended * rounds_of_customer, self.most_customers[:, 0])
 
@@ -219,41 +219,47 @@ class MeanRounds:
         selected_rounds._duration = self._duration.at_rows(rows)
         return selected_rounds
 
-    def variation_of_added(self, present: Array | float) -> Array:
+    def variation_of_added(self, number_present: Array | float) -> Array:
         """Return the squared coefficient of variation of the time by which a first phase prolongs
         rounds, over first phases of different work [points, 1; 1].
         """
         if not self.first_variation.any():
             return np.zeros_like(self.first_units)
-        added_times = self._added_by_works(present)
+        added_times = self._added_by_works(number_present)
         mean_time = np.maximum(added_times.mean(axis=1), 1e-300)
         return np.asarray(added_times.var(axis=1) / mean_time**2)
 
-    def _added_by_works(self, present: Array | float) -> Array:
+    def _added_by_works(self, number_present: Array | float) -> Array:
         """Return, for each of the works of `first_work`, the time by which a first phase of this
         work alone prolongs rounds [points, works, rounds; s].
         """
         works = self.first_work[:, :, None]
-        room = self.room(present)
+        room = self.room(number_present)
         rounds_needed = np.maximum(works / room[:, None], 1.0)
-        present_by_work = np.broadcast_to(present, room.shape)[:, None]
+        present_by_work = np.broadcast_to(number_present, room.shape)[:, None]
         round_times = self.round_time(present_by_work, works / rounds_needed)
-        return np.asarray(rounds_needed * (round_times - self.round_time(present, 0.0)[:, None]))
+        return np.asarray(
+            rounds_needed * (round_times - self.round_time(number_present, 0.0)[:, None])
+        )
 
-    def share_of_first_phases(self, present: Array | float) -> Array:
+    def share_of_first_phases(self, number_present: Array | float) -> Array:
         """Return the part of the time that the first phases of a stream take, X P(n) [1]."""
-        return np.minimum(self.rate * self.time_added_by_first_phase(present), 1 - LEAST_ROOM)
+        return np.minimum(
+            self.rate * self.time_added_by_first_phase(number_present), 1 - LEAST_ROOM
+        )
 
-    def component_times(self, present: Array | float, units: Array | float) -> Array:
+    def component_times(self, number_present: Array | float, units: Array | float) -> Array:
         """Return F(n, q), the time of a round with n customers in the second phase and q units of
         first phases, by component [components, points, rounds; s]. Rounds may have several axes.
         """
-        axis_count = max(np.ndim(present), np.ndim(units), 2)
+        axis_count = max(np.ndim(number_present), np.ndim(units), 2)
         first_units, piece, held_units, held_in_first = (
             column.reshape(-1, *[1] * (axis_count - 1))
             for column in (self.first_units, self.piece, self._held_in_second, self._held_in_first)
         )
-        customers_in_second, units_in_first, _ = np.broadcast_arrays(present, units, first_units)
+        customers_in_second, units_in_first, _ = np.broadcast_arrays(
+            number_present, units, first_units
+        )
         second_units = customers_in_second * piece
         round_contents = RoundContents(
             [(units_in_first / first_units).ravel(), customers_in_second.ravel()],
@@ -266,26 +272,26 @@ class MeanRounds:
             component_times, (len(component_times), customers_in_second.size)
         ).reshape(-1, *customers_in_second.shape)
 
-    def round_time(self, present: Array | float, units: Array | float) -> Array:
+    def round_time(self, number_present: Array | float, units: Array | float) -> Array:
         """Return F(n, q), the time of a round with n customers in the second phase and q units of
         first phases [points, rounds; s].
         """
-        return np.asarray(self.component_times(present, units).sum(axis=0))
+        return np.asarray(self.component_times(number_present, units).sum(axis=0))
 
-    def room(self, present: Array | float) -> Array:
+    def room(self, number_present: Array | float) -> Array:
         """Return the units of first phases for which a round has room if n customers are in the
         second phase.
         """
-        return np.maximum(self._budget - present * self.piece, 1.0)
+        return np.maximum(self._budget - number_present * self.piece, 1.0)
 
-    def first_phase_time_alone(self, present: Array | float) -> Array:
+    def first_phase_time_alone(self, number_present: Array | float) -> Array:
         """Return the time of the rounds of a first phase that has no other first phase in them
         [s].
         """
-        room = self.room(present)
+        room = self.room(number_present)
         rounds_needed = np.maximum(self.first_units / room, 1.0)
         return np.asarray(
-            rounds_needed * self.round_time(present, np.minimum(self.first_units, room))
+            rounds_needed * self.round_time(number_present, np.minimum(self.first_units, room))
         )
 
     def relative_wait(self, places: Array, load: Array) -> Array:
@@ -305,7 +311,7 @@ class MeanRounds:
             wait_of_constant_times + (1 - wait_of_constant_times) * self.second_variation
         )
 
-    def time_added_by_first_phase(self, present: Array | float) -> Array:
+    def time_added_by_first_phase(self, number_present: Array | float) -> Array:
         """Return P(n), the time by which the first phase of a customer prolongs the rounds while n
         customers are in the second phase [s].
 
@@ -315,8 +321,8 @@ class MeanRounds:
         phases of different work and over pairs of them: in rounds that take at least the time to
         read data, short first phases add nothing and long ones what they take beyond it.
         """
-        room, time_without_first = self.room(present), self.round_time(present, 0.0)
-        added_by_first = self._added_by_works(present).mean(axis=1)
+        room, time_without_first = self.room(number_present), self.round_time(number_present, 0.0)
+        added_by_first = self._added_by_works(number_present).mean(axis=1)
         if not self.rate.any() or not (self.first_units < room).any():
             return np.asarray(added_by_first)
         # Of two for which a round has no room, the next round does the rest.
@@ -325,7 +331,7 @@ class MeanRounds:
         partner_indices = (3 * np.arange(work_count) + 2) % work_count
         work_of_two = (works + works[:, partner_indices])[:, :, None]
         room_by_work = room[:, None]
-        present_by_work = np.broadcast_to(present, room.shape)[:, None]
+        present_by_work = np.broadcast_to(number_present, room.shape)[:, None]
         work_in_first_round = np.minimum(work_of_two, room_by_work)
         work_left = np.clip(work_of_two - room_by_work, 0.0, room_by_work)
         times_of_two = self.round_time(present_by_work, work_in_first_round) + self.round_time(
@@ -347,41 +353,49 @@ class MeanRounds:
         return np.asarray(added_time)
 
     def visit_time(
-        self, present: Array | float, rate: Array | float = 0.0, worked_off: Array | float = 0.0
+        self,
+        number_present: Array | float,
+        rate: Array | float = 0.0,
+        worked_off: Array | float = 0.0,
     ) -> Array:
         """Return S(n), the mean time that a visit takes of a server with n customers, which is the
         time of the visit over n [s].
 
         Parameters
         ----------
-        present : customers of a closed population, or of a stream in the second phase [1]
+        number_present : customers of a closed population, or of a stream in the second phase [1]
         rate : of a stream, whose first phases make rounds longer; where they take all time, the
             second phases do not end [1/s]
         worked_off : L - L_v, by how many fewer first phases wait or are under way at the end of a
             second phase than at its beginning [1]
         """
-        times = self.parts_of_visits(present, np.any(rate))
+        times = self.parts_of_visits(number_present, np.any(rate))
         if not np.any(rate):
-            return np.asarray(times.second_phase_alone / present + times.added_by_first_phase)
-        return self.visit_time_of_stream(times, present, rate, worked_off)
+            return np.asarray(
+                times.second_phase_alone / number_present + times.added_by_first_phase
+            )
+        return self.visit_time_of_stream(times, number_present, rate, worked_off)
 
-    def parts_of_visits(self, present: Array | float, with_longest: object = True) -> PartsOfVisits:
+    def parts_of_visits(
+        self, number_present: Array | float, with_longest: object = True
+    ) -> PartsOfVisits:
         """Return the times of which a visit consists while a number of customers is present [s]:
         its rounds alone, the time added by first phases, and the time if all rounds are full.
         """
         longest_time = np.zeros(1)
-        plain_time = self.second_phase_rounds * self.round_time(present, 0.0)
-        added_time = self.time_added_by_first_phase(present)
+        plain_time = self.second_phase_rounds * self.round_time(number_present, 0.0)
+        added_time = self.time_added_by_first_phase(number_present)
         if with_longest:
             longest_time = self.second_phase_rounds * self.round_time(
-                present, np.minimum(self.room(present), MOST_PIECES // 4 * self.first_units)
+                number_present,
+                np.minimum(self.room(number_present), MOST_PIECES // 4 * self.first_units),
             )
         return PartsOfVisits(plain_time, added_time, longest_time)
 
     @staticmethod
     def visit_time_of_stream(
         times: PartsOfVisits,
-        present: Array | float,
+        number_present: Array | float,
         rate: Array | float,
         worked_off: Array | float,
     ) -> Array:
@@ -397,11 +411,11 @@ class MeanRounds:
             worked_off * times.added_by_first_phase / share_left,
             times.second_phase_in_full_rounds - steady_time,
         )
-        return np.asarray((steady_time + delay) / present)
+        return np.asarray((steady_time + delay) / number_present)
 
-    def second_phase_time(self, present: Array, worked_off: Array) -> Array:
+    def second_phase_time(self, number_present: Array, worked_off: Array) -> Array:
         """Return W(n), the mean time of a second phase while n customers are in it [s]."""
-        return self.visit_time(present, self.rate, worked_off) * present
+        return self.visit_time(number_present, self.rate, worked_off) * number_present
 
 
 def limited_mean(mean: Array, limit: Array) -> Array:
@@ -467,17 +481,17 @@ def load_of(point: PointNumbers) -> float:
     return point.rate * visit_time_of_point(point, max(most_customers, 1.0))
 
 
-def visit_time_of_point(point: PointNumbers, present: float) -> float:
+def visit_time_of_point(point: PointNumbers, number_present: float) -> float:
     """Return the mean time that a customer's visit takes of a server at which some number of
     customers is present [s]; 0 for more than two phases, for which this time is not known.
     """
     server = point.server
     if len(point.phases) == 2:
-        return float(MeanRounds([point]).visit_time(present)[0, 0])
+        return float(MeanRounds([point]).visit_time(number_present)[0, 0])
     if len(point.phases) > 2:
         return 0.0
     (phase,) = point.phases
-    work_units = min(present * min(phase.mean, phase.piece), server.budget)
+    work_units = min(number_present * min(phase.mean, phase.piece), server.budget)
     customer_count = work_units / min(phase.mean, phase.piece)
     round_times = point.round_time(
         [customer_count], [work_units], 0.0, [work_units * phase.mean / 2]

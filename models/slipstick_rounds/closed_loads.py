@@ -256,7 +256,7 @@ def _rounds_of_cycle(
 
 
 def _time_of_shared_round(
-    rounds: MeanRounds, present: float, mean_others: float, customer_count: int, work: float
+    rounds: MeanRounds, number_present: float, mean_others: float, customer_count: int, work: float
 ) -> float:
     """Return the mean time that all rounds of a customer's first phase take together [s]. They do
     the work of others in their first phase, too, whose number is taken as binomial; work beyond the
@@ -265,7 +265,7 @@ def _time_of_shared_round(
     Parameters
     ----------
     rounds : their times, of one point
-    present : customers in the second phase [1]
+    number_present : customers in the second phase [1]
     mean_others : mean number of other customers in their first phase [1]
     customer_count : largest number of customers in their first phase [1]
     work : of the first phase of the customer [units]
@@ -277,11 +277,13 @@ def _time_of_shared_round(
         other_counts, customer_count - 1, min(mean_others / max(customer_count - 1, 1), 1.0)
     )
     first_phase_units = other_counts * rounds.first_units[0, 0] + work
-    room = float(rounds.room(present)[0, 0])
+    room = float(rounds.room(number_present)[0, 0])
     whole_rounds = np.ceil(first_phase_units / room - 1e-9) - 1
-    full_round_time = float(rounds.round_time(present, room)[0, 0]) if whole_rounds.any() else 0.0
+    full_round_time = (
+        float(rounds.round_time(number_present, room)[0, 0]) if whole_rounds.any() else 0.0
+    )
     times = (
         whole_rounds * full_round_time
-        + rounds.round_time(present, first_phase_units - whole_rounds * room)[0]
+        + rounds.round_time(number_present, first_phase_units - whole_rounds * room)[0]
     )
     return float(count_probabilities @ times)

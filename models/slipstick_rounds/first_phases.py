@@ -61,7 +61,7 @@ class FirstPhases(NamedTuple):
 
 def first_phases_open(
     rounds: MeanRounds,
-    present: Array,
+    customers_present: Array,
     waits: Waits,
     mean_queued: Array,
     with_quantiles: bool = True,
@@ -72,13 +72,13 @@ def first_phases_open(
     Parameters
     ----------
     rounds : their times
-    present : customers in the second phase of rounds without and with first phases [2, points, 1;
-        1]
+    customers_present : customers in the second phase of rounds without and with first phases [2,
+        points, 1; 1]
     waits : for a place, and the probability that no customer is there
     mean_queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     with_quantiles : compute them as well
     """
-    backlog = Backlog(rounds, present, mean_queued)
+    backlog = Backlog(rounds, customers_present, mean_queued)
     times, weights, left_behind, left_squared = backlog.first_phase_times_and_weights()
     all_times, all_weights, probability_alone, times_alone = _with_first_phases_alone(
         rounds, times, weights, waits.idle_probability
@@ -129,7 +129,7 @@ def _with_first_phases_alone(
 
 def first_phases_over_numbers(
     rounds: MeanRounds,
-    present: Array,
+    customers_present: Array,
     deviation: Array,
     waits: Waits,
     mean_queued: Array,
@@ -145,18 +145,18 @@ def first_phases_over_numbers(
     rounds, present, waits, mean_queued : see `first_phases_open`
     deviation : standard deviation of the number in the second phase [points, 1; 1]
     """
-    load = Backlog.load(rounds, present[1])
+    load = Backlog.load(rounds, customers_present[1])
     times_by_node, weights_by_node = [], []
     for node in NODES:
         number_change = node * deviation
-        load_at_node = Backlog.load(rounds, np.maximum(present[1] + number_change, 1.0))
+        load_at_node = Backlog.load(rounds, np.maximum(customers_present[1] + number_change, 1.0))
         largest_fraction = (1 - LEAST_ROOM - load) / np.maximum(load_at_node - load, 1e-9)
         number_change = np.where(
             load_at_node > 1 - LEAST_ROOM,
             number_change * np.clip(largest_fraction, 0.0, 1.0),
             number_change,
         )
-        backlog = Backlog(rounds, np.maximum(present + number_change, 1.0), mean_queued)
+        backlog = Backlog(rounds, np.maximum(customers_present + number_change, 1.0), mean_queued)
         times_of_node, weights_of_node, _, _ = backlog.first_phase_times_and_weights()
         all_times, all_weights, _, _ = _with_first_phases_alone(
             rounds, times_of_node, weights_of_node, waits.idle_probability

@@ -80,10 +80,12 @@ def times_of_a_unit(
     phase_work = plain_time * lengths + work_behind
     mean_excess = phase_work / share_left - plain_time * lengths
     mean_square = 1 + rounds.variation_of_added(mean_present)
-    variance = phase_work * rounds.rate / share_left * mean_square + first_phases_behind.variance
-    variance = variance * (extra_time / share_left) ** 2
+    variance_of_excess = (
+        phase_work * rounds.rate / share_left * mean_square + first_phases_behind.variance
+    )
+    variance_of_excess = variance_of_excess * (extra_time / share_left) ** 2
     deviation_by_arrivals = (
-        _gamma_deviation(mean_excess, variance, probabilities) / lengths[:, :, None]
+        _gamma_deviation(mean_excess, variance_of_excess, probabilities) / lengths[:, :, None]
     )
     deviation = _sum_of_deviations(
         deviation_by_number, deviation_by_arrivals, arrival_correlation[:, :, None]
@@ -151,11 +153,13 @@ def variance_and_correlation_of_means(
         - (own_length + other_length) * shorter_length**2 / 2
         + shorter_length**3 / 3
     )
-    variance = 2 * covariance_integral.mean(axis=2) / chosen_lengths**2
+    variance_of_mean = 2 * covariance_integral.mean(axis=2) / chosen_lengths**2
     mean_time_counted = (shorter_length**2 / 2 + other_length * (own_length - shorter_length)).mean(
         axis=2
     )
-    return variance, mean_time_counted / (chosen_lengths * np.sqrt(chosen_lengths * variance))
+    return variance_of_mean, mean_time_counted / (
+        chosen_lengths * np.sqrt(chosen_lengths * variance_of_mean)
+    )
 
 
 def _deviation_by_number(

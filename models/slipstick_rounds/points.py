@@ -600,13 +600,13 @@ class RoundTime:
         NoAnswerError : always
         """
         round_index = int(np.flatnonzero(~((times > 0) & np.isfinite(times)))[0])
-        customers = [
+        customer_counts = [
             np.broadcast_to(contents_by_name[f"{STATE[0]}.{phase}"], times.shape)[round_index]
             for phase in self.phases
         ]
         customers_text = ", ".join(
             f"{customer_count:.4g} in {phase}"
-            for customer_count, phase in zip(customers, self.phases, strict=True)
+            for customer_count, phase in zip(customer_counts, self.phases, strict=True)
         )
         raise NoAnswerError(
             f"a round that serves {customers_text} takes {float(times[round_index]):.4g} s by the"

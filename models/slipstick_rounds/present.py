@@ -122,12 +122,13 @@ def solve_present(
     return PresentNumbers._make([*(column.ravel() for column in number_columns), fullness])
 
 
-def share_behind(rounds: MeanRounds, present: Array, worked_off: Array) -> Array:
+def share_behind(rounds: MeanRounds, number_present: Array, worked_off: Array) -> Array:
     """Return the part of a second phase that is spent on first phases: on those that wait when it
     begins and on those that arrive meanwhile. With w that are worked off it is w P / (v D + w P)
     [points, 1; 1].
     """
-    work_behind = worked_off * rounds.time_added_by_first_phase(present)
+    work_behind = worked_off * rounds.time_added_by_first_phase(number_present)
     return np.asarray(
-        work_behind / (rounds.second_phase_rounds * rounds.round_time(present, 0.0) + work_behind)
+        work_behind
+        / (rounds.second_phase_rounds * rounds.round_time(number_present, 0.0) + work_behind)
     )

@@ -171,7 +171,7 @@ def open_run(
 
     >>> server = RoundServer(lambda rounds: np.array([[1.0 + rounds.customers[0]]]))
     >>> run = open_run(server, np.ones((3, 1)), np.array([0.0, 0.5, 0.6]))
-    >>> run.end_times[:, 0].tolist(), run.rounds
+    >>> run.end_times[:, 0].tolist(), run.round_count
     ([2.0, 5.0, 5.0], 2)
     """
     return RoundByRound(server, work, arrivals).run(until, events)
@@ -180,7 +180,7 @@ def open_run(
 def closed_run(
     server: RoundServer,
     work: Array,
-    customers: int,
+    customer_count: int,
     think: Array,
     until: int | None = None,
     events: float = math.inf,
@@ -192,7 +192,7 @@ def closed_run(
     ----------
     server : see `RoundServer`
     work : in each phase of each visit, in the order of arrivals [visits, phases]
-    customers : how many there are
+    customer_count : how many there are
     think : time between the end of a visit and the next arrival, by the visit that arrives; not
         used of those that arrive at first [visits; s]
     until, events : as for `open_run`
@@ -202,7 +202,7 @@ def closed_run(
     >>> run.end_times[:, 0].tolist()
     [3.0, 3.0, 6.5, 6.5]
     """
-    first_arrivals = np.zeros(min(customers, len(work)))
+    first_arrivals = np.zeros(min(customer_count, len(work)))
     return RoundByRound(server, work, first_arrivals, think).run(until, events)
 
 

@@ -107,8 +107,8 @@ class BatchServerSimulation(BatchServerForm):
                 load_by_mean_rounds, load_by_mean_rounds, load_by_mean_rounds
             )
         account = {name: estimates[f"account[{name}]"].mean for name in self.model.components}
-        waiting = estimates["response_time"].mean - sum(account.values()) - point.delay
-        times_outside = {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
+        waiting_time = estimates["response_time"].mean - sum(account.values()) - point.delay
+        times_outside = {WAIT: waiting_time} | ({DELAY: point.delay} if point.delay else {})
         account |= times_outside
         if len(point.phases) > 1:
             first_phase = next(iter(self.model.phases))
@@ -277,8 +277,8 @@ class BatchServerSimulation(BatchServerForm):
         """Return whether successive batches are so similar to each other that they are too short
         for an interval.
         """
-        means = np.array([sample.visits["response_time"].mean() for sample in samples])
-        return is_correlated(means, self._settings.precision * NEGLIGIBLE)
+        batch_means = np.array([sample.visits["response_time"].mean() for sample in samples])
+        return is_correlated(batch_means, self._settings.precision * NEGLIGIBLE)
 
     def _times_of_visits(self, visits_run: _VisitsRun) -> dict[str, Array]:
         """Return the times of each visit that ended, by name of the value, in the order of ends."""

@@ -55,7 +55,7 @@ MOST_KEPT = 6_000_000
 
 
 def _time_between_by_work(
-    rounds: MeanRounds, present: Array, busy_share: Array, time_between: Array
+    rounds: MeanRounds, number_present: Array, busy_share: Array, time_between: Array
 ) -> Array:
     """Return the mean time from the beginning of a round to the beginning of the next, from the
     work that arrives in a second [points; s].
@@ -66,13 +66,13 @@ def _time_between_by_work(
     Parameters
     ----------
     rounds : their times
-    present : customers in the second phase of rounds with first phases [points, 1; 1]
+    number_present : customers in the second phase of rounds with first phases [points, 1; 1]
     busy_share : U [points; 1]
     time_between : a first approximation of 1 / N [points; s]
     """
     fixed_time = rounds.round_time(0.0, 0.0)[:, 0]
     rounds_of_second = (rounds.rate * rounds.second_phase_rounds)[:, 0]
-    share_of_first = rounds.share_of_first_phases(present)[:, 0]
+    share_of_first = rounds.share_of_first_phases(number_present)[:, 0]
     for _ in range(ROUNDS_OF_WORK):
         mean_number = np.maximum(rounds_of_second * time_between, 1e-9)
         time_of_one = (

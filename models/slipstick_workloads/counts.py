@@ -96,7 +96,7 @@ class ProcessorTally:
 
     def bytes_sent(self) -> int:
         """Return the bytes of all messages sent [B]."""
-        return sum(size for _, size in self.sent.values())
+        return sum(total_bytes for _, total_bytes in self.sent.values())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts that are not zero as plain data."""
@@ -166,11 +166,11 @@ class Counts(ProgramData):
         exchanges_by_parts: dict[int, tuple[int, int]] = {}
         for phase in self.phases:
             for tally in phase.tallies:
-                for (part_count, size), fault_count in getattr(tally, name).items():
+                for (part_count, reply_bytes), fault_count in getattr(tally, name).items():
                     count_before, bytes_before = exchanges_by_parts.get(part_count, (0, 0))
                     exchanges_by_parts[part_count] = (
                         count_before + fault_count,
-                        bytes_before + fault_count * size,
+                        bytes_before + fault_count * reply_bytes,
                     )
         return dict(sorted(exchanges_by_parts.items()))
 
@@ -313,8 +313,8 @@ def _plain_count(name: str, value: Any) -> Any:
     """Return a count of a tally as plain data."""
     if name in _EXCHANGE_NAMES:
         return [
-            [part_count, size, fault_count]
-            for (part_count, size), fault_count in sorted(value.items())
+            [part_count, reply_bytes, fault_count]
+            for (part_count, reply_bytes), fault_count in sorted(value.items())
         ]
     if name == "acquisitions":
         return [list(pair) for pair in sorted(value.items())]

@@ -414,7 +414,7 @@ class GrainSteps:
         access_time = (
             LOCKS[machine_lock.kind].acquire + LOCKS[machine_lock.kind].release
         ) * machine_lock.access
-        instructions = maximum(machine_lock.latency - access_time, zero(TIME))
+        instruction_time = maximum(machine_lock.latency - access_time, zero(TIME))
         held_share = LOCKS[machine_lock.kind].held
         if not _is_zero(grain.critical_units):
             steps_inside.append(
@@ -436,12 +436,15 @@ class GrainSteps:
             )
         acquire, release = (
             delay(
-                share * instructions,
-                name=f"{grain.prefix}lock.{call}",
+                instruction_share * instruction_time,
+                name=f"{grain.prefix}lock.{call_name}",
                 component="lock",
                 technology="software",
             )
-            for call, share in (("acquire", 1 - held_share), ("release", held_share))
+            for call_name, instruction_share in (
+                ("acquire", 1 - held_share),
+                ("release", held_share),
+            )
         )
         return (
             acquire
@@ -491,10 +494,10 @@ def _hit_time(cache: Cache, grain: Grain, elements_per_line: int) -> Expr:
     nearest level that has the line.
     """
 
-    def miss_ratio(size: Expr) -> float:
+    def miss_ratio(cache_size: Expr) -> float:
         return grain.addresses.miss_ratio(
             elements_per_line,
-            structural_number(size, "the size of a cache")
+            structural_number(cache_size, "the size of a cache")
             / structural_number(cache.line, "the size of a line"),
         )
 

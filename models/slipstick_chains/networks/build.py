@@ -69,7 +69,7 @@ class Routing:
         return can_become
 
 
-def routing_in_order(visits: Array) -> Routing:
+def routing_in_order(visit_ratios: Array) -> Routing:
     """Build the routing in which customers visit the stations in the order written, as often as the
     visit ratios state.
 
@@ -79,7 +79,7 @@ def routing_in_order(visits: Array) -> Routing:
 
     Parameters
     ----------
-    visits : visits in one cycle [1] [classes, stations]
+    visit_ratios : visits in one cycle [1] [classes, stations]
 
     Raises
     ------
@@ -93,7 +93,7 @@ def routing_in_order(visits: Array) -> Routing:
     ... )
     ([[1.0, 0.0]], [0.5, 0.25], [0.0, 0.0])
     """
-    class_count, station_count = visits.shape
+    class_count, station_count = visit_ratios.shape
     check_cost(
         "routing",
         (class_count * station_count) ** 2,
@@ -101,9 +101,9 @@ def routing_in_order(visits: Array) -> Routing:
         f" {(class_count * station_count) ** 2:,} routing probabilities of a Markov chain",
         "ask for schweitzer, linearizer or simulation",
     )
-    visit_probability = np.where(visits.real > 1, 1.0, visits)
+    visit_probability = np.where(visit_ratios.real > 1, 1.0, visit_ratios)
     repeat_probability = np.where(
-        visits.real > 1, 1.0 - 1.0 / np.where(visits.real > 1, visits, 1.0), 0.0
+        visit_ratios.real > 1, 1.0 - 1.0 / np.where(visit_ratios.real > 1, visit_ratios, 1.0), 0.0
     )
     # From just before station k: the first station visited from there on.
     first_visit_ahead = np.zeros(
@@ -686,7 +686,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
             class_index: arrival_rate / sum(rate_by_class.values())
             for class_index, arrival_rate in rate_by_class.items()
         }
-    rates = network.rates[station]
+    station_rates = network.rates[station]
     rank_by_class = {
         class_index: int(network.priority[class_index, station]) for class_index in visitors
     }
@@ -695,7 +695,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
         {class_index: _service_time(point, class_index, station) for class_index in visitors},
         len(network.classes),
         servers=int(network.servers[station]),
-        rates=None if rates is None else rates[0],
+        rates=None if station_rates is None else station_rates[0],
         most_present=max(_largest_present_count(point, station, truncation), 1),
         ranks=rank_by_class,
         shares=share_by_class,

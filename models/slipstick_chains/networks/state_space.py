@@ -579,7 +579,7 @@ class StateSpace:
 
 
 def initial_state(
-    space: StateSpace, customers: Sequence[int], first_stations: Mapping[int, Sequence[int]]
+    space: StateSpace, customer_classes: Sequence[int], first_stations: Mapping[int, Sequence[int]]
 ) -> Array:
     """Return a state in which all customers of the closed classes are placed at their first
     stations.
@@ -587,7 +587,7 @@ def initial_state(
     Parameters
     ----------
     space : the state space; its start is the empty state
-    customers : the class of each customer, in the order in which they are placed
+    customer_classes : the class of each customer, in the order in which they are placed
     first_stations : stations where each closed class may be, those to be filled first at the front
 
     Raises
@@ -595,11 +595,12 @@ def initial_state(
     ModelError : the capacities are too small
     """
     state_row = space.start[None, :].copy()
-    for class_index in customers:
+    for class_index in customer_classes:
         station = _station_with_room(space, state_row, first_stations[class_index])
         if station is None:
             raise ModelError(
-                f"the stations have no place for {len(customers)} customers; raise a capacity"
+                f"the stations have no place for {len(customer_classes)} customers; raise a"
+                " capacity"
             )
         _, station_rows, _ = next(
             space.stations[station].enter(state_row[:, space.columns(station)], class_index)

@@ -109,7 +109,11 @@ class OperationClasses:
         """Return the mean size of a kind of message; 0 if there are none [B]."""
         counts_and_sizes = [tally.sent.get(kind, (0, 0)) for tally in self._tallies()]
         message_count = sum(count for count, _ in counts_and_sizes)
-        return sum(size for _, size in counts_and_sizes) / message_count if message_count else 0.0
+        return (
+            sum(total_bytes for _, total_bytes in counts_and_sizes) / message_count
+            if message_count
+            else 0.0
+        )
 
     @cached_property
     def diffs_per_reply(self) -> float:
@@ -126,11 +130,11 @@ class OperationClasses:
             yield from phase.tallies
 
 
-def operation_key(part_count: int, size: int) -> OperationKey:
+def operation_key(part_count: int, reply_bytes: int) -> OperationKey:
     """Return the key of the class of an exchange: its number of parts, and the power of two above
     the size of the reply of a part.
     """
-    return OperationKey(part_count, (size // part_count).bit_length())
+    return OperationKey(part_count, (reply_bytes // part_count).bit_length())
 
 
 def count_by_key(exchanges: Mapping[tuple[int, int], int]) -> Counter[OperationKey]:

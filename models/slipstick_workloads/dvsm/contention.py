@@ -144,9 +144,9 @@ class OperationCosts:
         self.compute_time = value_of(inputs, "compute") / speed
 
 
-def _network_step(machine: Machine, size: Expr, name: str, queues: bool) -> Activity:
+def _network_step(machine: Machine, message_size: Expr, name: str, queues: bool) -> Activity:
     """Build a step that takes the time of a message in the network."""
-    seconds = wire_time(machine.network, size)
+    seconds = wire_time(machine.network, message_size)
     if queues:
         return service(
             _wire_resource(machine), seconds, name=name, component=COMPONENT, technology="wire"

@@ -142,8 +142,8 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
         else value_of(inputs, "parts")
     )
     part_activities = [
-        _steps_by_stage(machine, inputs, size, f".{index}" if len(sizes_of_parts) > 1 else "")
-        for index, size in enumerate(sizes_of_parts)
+        _steps_by_stage(machine, inputs, reply_size, f".{index}" if len(sizes_of_parts) > 1 else "")
+        for index, reply_size in enumerate(sizes_of_parts)
     ]
     send_steps, wire_steps, remote_steps, receive_steps = zip(*part_activities, strict=True)
     endpoint = Endpoint(machine, "fault")

@@ -88,8 +88,8 @@ def _sum_of_messages(
 
 def _sum_of_pairs(counts_and_sizes: Iterable[Messages]) -> Messages:
     """Return the sum of numbers of messages and the sum of their bytes."""
-    counts, sizes = zip(*counts_and_sizes, strict=True)
-    return sum(counts), sum(sizes)
+    message_counts, byte_counts = zip(*counts_and_sizes, strict=True)
+    return sum(message_counts), sum(byte_counts)
 
 
 def _rounded_tally(tally: ProcessorTally) -> ProcessorTally:
@@ -105,12 +105,12 @@ def _merge_similar_exchanges(exchanges: Mapping[Exchange, int]) -> Counter[Excha
     sizes within a power of two, and the mean size of its exchanges.
     """
     totals_by_class: dict[tuple[int, int], tuple[int, int]] = {}
-    for (part_count, size), exchange_count in exchanges.items():
-        exchange_class = part_count, (size // part_count).bit_length()
+    for (part_count, reply_bytes), exchange_count in exchanges.items():
+        exchange_class = part_count, (reply_bytes // part_count).bit_length()
         count_before, bytes_before = totals_by_class.get(exchange_class, (0, 0))
         totals_by_class[exchange_class] = (
             count_before + exchange_count,
-            bytes_before + exchange_count * size,
+            bytes_before + exchange_count * reply_bytes,
         )
     return Counter(
         {

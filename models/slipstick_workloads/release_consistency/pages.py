@@ -43,14 +43,14 @@ class Recorder:
         self.phases.append(CountedPhase(name, tuple(self.tallies)))
         self.tallies = [ProcessorTally() for _ in self.tallies]
 
-    def send(self, kind: str, source: int, target: int, size: int) -> None:
+    def send(self, kind: str, source: int, target: int, message_bytes: int) -> None:
         """Count a message at its source and at its target."""
         messages_sent = self.tallies[source].sent
         messages_received = self.tallies[target].received
         message_count, total_bytes = messages_sent.get(kind, (0, 0))
-        messages_sent[kind] = message_count + 1, total_bytes + size
+        messages_sent[kind] = message_count + 1, total_bytes + message_bytes
         message_count, total_bytes = messages_received.get(kind, (0, 0))
-        messages_received[kind] = message_count + 1, total_bytes + size
+        messages_received[kind] = message_count + 1, total_bytes + message_bytes
 
     def is_empty(self) -> bool:
         """Return whether nothing was counted since the last barrier."""

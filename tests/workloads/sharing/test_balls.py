@@ -52,8 +52,8 @@ def test_children_lie_on_their_parent_and_within_the_sphere_around_it() -> None:
 
 def test_rays_that_meet_balls_cost_more_than_rays_that_meet_the_sky() -> None:
     traced = Balls(2).trace(pixels(32, 32))
-    assert traced.tests.sum() == len(traced.ray) == len(traced.ball)
-    assert traced.tests.min() == 5, (
+    assert traced.test_counts.sum() == len(traced.ray_indices) == len(traced.ball_indices)
+    assert traced.test_counts.min() == 5, (
         "the eye looks down: floor, three lamps, mirror, and the largest ball for each"
     )
-    assert traced.tests.max() > 20 * traced.tests.min()
+    assert traced.test_counts.max() > 20 * traced.test_counts.min()

@@ -49,11 +49,11 @@ class Inserted:
 
 def sets(tree: Octree) -> list[set[tuple[str, int]]]:
     nodes = [
-        tree.children[tree.first_child[k] : tree.first_child[k + 1]].tolist()
-        for k in range(tree.cells)
+        tree.children[tree.first_child_indices[k] : tree.first_child_indices[k + 1]].tolist()
+        for k in range(tree.cell_count)
     ]
     return [
-        {("cell", n) if n < tree.cells else ("body", n - tree.cells) for n in each}
+        {("cell", n) if n < tree.cell_count else ("body", n - tree.cell_count) for n in each}
         for each in nodes
     ]
 
@@ -63,15 +63,15 @@ def test_cells_are_numbered_as_bodies_are_inserted(bodies: int, seed: int) -> No
     places, _ = plummer(bodies, seed)
     tree, other = Octree.from_places(places), Inserted(places)
     assert sets(tree) == [{child for child in cell if child} for cell in other.cells]
-    assert tree.mass[0] == pytest.approx(1)
-    assert tree.centre[0] == pytest.approx(places.mean(axis=0))
-    assert sorted(tree.order.tolist()) == list(range(bodies))
+    assert tree.node_masses[0] == pytest.approx(1)
+    assert tree.node_centres[0] == pytest.approx(places.mean(axis=0))
+    assert sorted(tree.body_order.tolist()) == list(range(bodies))
     below = {child: cell for cell, children in enumerate(sets(tree)) for child in children}
     for body in range(bodies):
         node, depth = ("body", body), 0
         while node in below:
             node, depth = ("cell", below[node]), depth + 1
-        assert depth == tree.depth[body]
+        assert depth == tree.depth_by_body[body]
 
 
 def direct(places: NDArray[np.float64]) -> NDArray[np.float64]:
