@@ -132,7 +132,7 @@ SLIPS = (
     ),
     Slip(
         "slipstick_mean_value/open.py",
-        "(relative_wait * relative_wait + 2 * relative_wait) + mean_wait * mean_wait",
+        "(relative_wait * relative_wait + 2 * relative_wait)\n        + mean_wait * mean_wait",
         "(relative_wait * relative_wait + 2 * relative_wait)",
         f"{MEAN}/test_open.py",
     ),

@@ -114,7 +114,7 @@ def live_model(
         model,
         answer=with_intervals(answer, case),
         drawn_factors=factors_by_input,
-        noise=dict(uncertain_settings.noise),
+        noise_by_value=dict(uncertain_settings.noise),
     )
 
 

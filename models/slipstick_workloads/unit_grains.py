@@ -130,7 +130,7 @@ class Grain:
             return value
 
         addresses = Addresses(
-            elements=int(structural_number(value_of(inputs, "elements"), "elements")),
+            element_count=int(structural_number(value_of(inputs, "elements"), "elements")),
             stride=int(structural_number(input_value("stride"), "stride")),
             offset=int(structural_number(input_value("start"), "start")),
             is_random=text_value("pattern") == "random",

@@ -49,7 +49,7 @@ def backwards(self: IntervalRecords, intervals: Any) -> list[IntervalId]:
 
 def leaves_writable(self: ManyWriters, writer: int, page: int) -> None:
     CUT(self, writer, page)
-    self.state[writer, page] = WRITABLE
+    self.states[writer, page] = WRITABLE
 
 
 def asks_one_only(self: ManyWriters, page: int, wanted: Any) -> Any:
@@ -57,18 +57,18 @@ def asks_one_only(self: ManyWriters, page: int, wanted: Any) -> Any:
 
 
 def takes_a_growing_twin_as_whole(self: ManyWriters, reader: int, owner: int, page: int) -> None:
-    self.interval_of_twin[owner].pop(page, None)
+    self.twin_interval_by_page[owner].pop(page, None)
     FETCHED(self, reader, owner, page)
 
 
 def leaves_exclusive(self: SharedPages, reader: int, page: int) -> None:
-    before = self.state[self.owner[page], page]
+    before = self.states[self.owner_by_page[page], page]
     FETCH(self, reader, page)
-    self.state[self.owner[page], page] = before
+    self.states[self.owner_by_page[page], page] = before
 
 
 def takes_no_copy(self: SingleWriter, writer: int, owner: int, page: int) -> None:
-    self.owner[page] = writer
+    self.owner_by_page[page] = writer
 
 
 ORDER, CUT, WHOM = (

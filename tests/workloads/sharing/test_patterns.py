@@ -258,7 +258,7 @@ def _own_work(processors: int) -> list[list[int]]:
     """Return the work of each rectangle, found by tracing it alone."""
     from slipstick_workloads.sharing.raytrace import Balls, pixels
 
-    tests = Balls(3).trace(pixels(64, 64)).tests.reshape(64, 64)
+    tests = Balls(3).trace(pixels(64, 64)).test_counts.reshape(64, 64)
     assert processors == 4
     return [tests[y : y + 32, x : x + 32].ravel().tolist() for y in (0, 32) for x in (0, 32)]
 

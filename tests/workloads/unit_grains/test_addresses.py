@@ -43,9 +43,9 @@ def test_ratios_of_all_processors_are_those_of_a_walk_of_each(
 def missed(addresses: Addresses, per_line: int, lines: int) -> float:
     """Run a walk through a fully associative cache until it has settled, and count."""
     cache: OrderedDict[int, None] = OrderedDict()
-    rounds, misses = 4 * addresses.elements, 0
+    rounds, misses = 4 * addresses.element_count, 0
     for step in range(2 * rounds):
-        line = step * addresses.stride % addresses.elements // per_line
+        line = step * addresses.stride % addresses.element_count // per_line
         misses += step >= rounds and line not in cache
         cache[line] = None
         cache.move_to_end(line)
@@ -66,14 +66,14 @@ def test_misses_are_those_of_a_walk_through_a_cache(
 ) -> None:
     # Whole numbers of strides and lines: the walk comes back to where it began, as the experiments'
     # walks do.
-    addresses = Addresses(elements=blocks * 16, stride=stride)
+    addresses = Addresses(element_count=blocks * 16, stride=stride)
     assert addresses.miss_ratio(per_line, lines) == pytest.approx(
         missed(addresses, per_line, lines)
     )
 
 
 def test_random_addresses_miss_as_often_as_a_line_is_not_there() -> None:
-    addresses = Addresses(elements=1024, random=True)
+    addresses = Addresses(element_count=1024, is_random=True)
     assert addresses.miss_ratio(4, 64) == pytest.approx(1 - 64 / 256)
     assert addresses.miss_ratio(4, 256) == 0.0
     assert addresses.module_ratios(4, 4, all_processors=True) == (0.25, 0.25, 0.25, 0.25)
