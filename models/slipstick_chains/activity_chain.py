@@ -317,7 +317,7 @@ class ActivityChain(ActivityForm):
         return replace(remarks, notes=(*remarks.notes, note))
 
 
-def _other_methods(model: Model) -> str:
+def _other_methods_text(model: Model) -> str:
     """Return the other methods that may solve a model, in words."""
     knows_constructs = model.constructs <= KNOWN[MEAN_VALUE]
     return f"{MEAN_VALUE} or {SIMULATION}" if knows_constructs else SIMULATION
@@ -385,7 +385,7 @@ def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[
     for node in distinct_activities(model.bodies):
         resource = model.resources.get(node.uses[0]) if node.uses else None
         if is_parallel(node) or node.use == ASKED:
-            methods_text = "simulation" if node.use == ASKED else _other_methods(model)
+            methods_text = "simulation" if node.use == ASKED else _other_methods_text(model)
             yield _UnfitPart(
                 f"one thing at a time of a processor, so no {node.kind}", "", methods_text
             )
@@ -418,7 +418,7 @@ def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[
             yield _UnfitPart(f"no steps of the kind {node.kind}, for which it has no rule")
         elif node.uses and resource is None:
             accepted_words = f"no processor as a resource, as {node!r:.80} needs"
-            yield _UnfitPart(accepted_words, "", _other_methods(model))
+            yield _UnfitPart(accepted_words, "", _other_methods_text(model))
         elif (
             isinstance(node, act.Step)
             and node.scv < LEAST_SCV
@@ -459,7 +459,7 @@ def _interrupts_service(station: Station) -> bool:
     return DISCIPLINES[station.discipline].preemptive
 
 
-def _limits_weights(station: Station) -> bool:
+def _has_limited_weights(station: Station) -> bool:
     """Return whether a customer uses one of several servers at most, however large its weight."""
     return station.capacity > 1 and not station.rates
 
@@ -1110,7 +1110,7 @@ def _counts_by_account(
             resource = states.model.resources[station]
             if (
                 isinstance(resource, Station)
-                and _limits_weights(resource)
+                and _has_limited_weights(resource)
                 and len(weights_and_counts) > 1
             ):
                 from slipstick.queueing.weighted_sharing import weighted_speeds
@@ -1196,7 +1196,7 @@ class _States:
         self.model = model
         self.most_customers = most_customers
         self.streams = streams or {}
-        self.alternatives = alternatives or f"ask for {_other_methods(model)}"
+        self.alternatives = alternatives or f"ask for {_other_methods_text(model)}"
         self._value_by_expr = value_by_expr
         self.rounds = rounds
         self._resources: Mapping[str, Any] = model.resources
@@ -1245,7 +1245,7 @@ class _States:
         self._pace = WorkPace()
         self._explored_count = 0
         self._successor_count = 0
-        self._instant_rules = self._rules_of_instant_events()
+        self._instant_rules = self._instant_event_functions()
         self.events = dict[tuple[int | str, ...], int]()
         self.rates = list[Array]()
         self._rate_number_by_bytes = dict[bytes, int]()
@@ -1262,7 +1262,7 @@ class _States:
             *(outcome + name for name in self.attempted for outcome in outcomes),
         ]
 
-    def _rules_of_instant_events(self) -> dict[str, Callable[..., InstantEvent]]:
+    def _instant_event_functions(self) -> dict[str, Callable[..., InstantEvent]]:
         """Return the rules for events that take no time, by the kind of position that they end."""
         return {
             **dict.fromkeys(("start", "go", "cycle"), self._after_request),
@@ -1387,7 +1387,7 @@ class _States:
                 self.positions.append(position)
                 self._sort_key_by_position.append(
                     (queue_name, 0)
-                    if (queue_name := self._queue_of_position(position))
+                    if (queue_name := self._queue_name_of_position(position))
                     else ("", position_number)
                 )
         # Processors of one kind are interchangeable: sorting makes one state of all states that
@@ -1397,7 +1397,7 @@ class _States:
             key=self._sort_key_by_position.__getitem__,
         )
 
-    def _queue_of_position(self, position: Position) -> str:
+    def _queue_name_of_position(self, position: Position) -> str:
         """Return the name of the queue in which a processor waits, if the order of arrival matters
         there; else an empty text.
         """
@@ -1437,7 +1437,9 @@ class _States:
         else:
             for name, breaker in self.breakers.items():
                 if units[self._unit_names.index(name)] == OPEN:
-                    units_after = self._with_unit_set(units, name, _half_open_state(breaker, 0, 0))
+                    units_after = self._with_unit_set(
+                        units, name, _half_open_state_number(breaker, 0, 0)
+                    )
                     yield 1 / self._value_by_expr[breaker.open], positions, units_after, ()
             yield from self._arrival_transitions(positions, units)
             serving_steps = [
@@ -1555,7 +1557,7 @@ class _States:
         """Return the speed of a service that is under way together with others [1] [points]."""
         visit_weights = [self._weight_of_visit(service_step) for service_step in steps_together]
         station = self._resources[step.resource or ""]
-        if _limits_weights(station) and any(
+        if _has_limited_weights(station) and any(
             service_step.weight is not None for service_step in steps_together
         ):
             from slipstick.queueing.weighted_sharing import weighted_speeds
@@ -1573,7 +1575,7 @@ class _States:
         """Return the speed of each of the services that are under way at a station [1]."""
         if self._resources[station_name].rates:
             present_count = min(
-                self._number_present(positions, station_name),
+                self._present_count(positions, station_name),
                 len(self._resources[station_name].rates),
             )
             return (
@@ -1796,7 +1798,7 @@ class _States:
         if isinstance(resource, Station):
             if (
                 _shares_servers(resource)
-                or self._number_served(positions, resource_name) < resource.capacity
+                or self._served_count(positions, resource_name) < resource.capacity
             ):
                 first_outcomes = self._first_outcomes_of_step("serve", node_number, stack)
                 return (
@@ -1865,7 +1867,7 @@ class _States:
         """
         (_, node_number, *_), stack = positions[processor]
         node = self._nodes[node_number]
-        present_counts = [self._number_present(positions, name) for name in node.first_resources]
+        present_counts = [self._present_count(positions, name) for name in node.first_resources]
         option_indices = range(len(present_counts))
         probabilities_and_options = list[tuple[float, int]]()
         if node.by == SHORTEST:
@@ -1899,13 +1901,13 @@ class _States:
         ]
         return (), units, _with_replaced_position(positions, processor, outcomes)
 
-    def _number_present(self, positions: Sequence[Position], resource_name: str) -> int:
+    def _present_count(self, positions: Sequence[Position], resource_name: str) -> int:
         """Count the processors that use a resource, or wait for it."""
         held_locks = [lock for position in positions for lock in self._resources_held(position)]
         holders = [lock for lock in held_locks if lock.resource == resource_name]
         return (
             len(holders)
-            + self._number_served(positions, resource_name)
+            + self._served_count(positions, resource_name)
             + len(self._waiting_places(positions, resource_name))
         )
 
@@ -2015,7 +2017,9 @@ class _States:
             )
         if breaker_state < OPEN:
             units = self._with_unit_set(
-                units, breaker_name, _half_open_state(breaker, begun_trials + 1, passed_trials)
+                units,
+                breaker_name,
+                _half_open_state_number(breaker, begun_trials + 1, passed_trials),
             )
         stack_of_visit = (
             *stack,
@@ -2050,7 +2054,7 @@ class _States:
         outcomes = _with_replaced_position(positions, processor, outcomes_after_try)
         if not is_counted:
             return event_names, units, outcomes
-        breaker_state = self._breaker_state_after_try(
+        breaker_state = self._breaker_state_number_after_try(
             self.breakers[breaker_name], units[self._unit_names.index(breaker_name)], has_failed
         )
         if breaker_state == OPEN:
@@ -2060,7 +2064,7 @@ class _States:
             ]
         return event_names, self._with_unit_set(units, breaker_name, breaker_state), outcomes
 
-    def _breaker_state_after_try(
+    def _breaker_state_number_after_try(
         self, breaker: Breaker, breaker_state: int, has_failed: bool
     ) -> int:
         """Return the state of a circuit breaker after a try: open, half-open, or closed with the
@@ -2073,7 +2077,7 @@ class _States:
             return (
                 0
                 if passed_trials + 1 == breaker.trials
-                else _half_open_state(breaker, begun_trials, passed_trials + 1)
+                else _half_open_state_number(breaker, begun_trials, passed_trials + 1)
             )
         outcomes = 2 * self._windows[breaker_state] + has_failed
         if outcomes.bit_count() == breaker.failures:
@@ -2345,7 +2349,7 @@ class _States:
             and getattr(self._nodes[position[1]], attribute_by_action[position[0]]) == waited_name
         ]
 
-    def _number_served(self, positions: Sequence[Position], station_name: str) -> int:
+    def _served_count(self, positions: Sequence[Position], station_name: str) -> int:
         """Count the processors in service at a station, including those whose service takes no
         time.
         """
@@ -2618,7 +2622,7 @@ def _outside_position(customer_kind: int) -> Position:
     return ("outside", customer_kind, 0), ()
 
 
-def _half_open_state(breaker: Breaker, begun_trials: int, passed_trials: int) -> int:
+def _half_open_state_number(breaker: Breaker, begun_trials: int, passed_trials: int) -> int:
     """Return the number of the state of a half-open circuit breaker, by its trials."""
     return OPEN - 1 - begun_trials * (breaker.trials + 1) - passed_trials
 
@@ -2691,21 +2695,21 @@ def _with_replaced_position(
 
 def _compile_chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
     """Compile a model of activities for the method of Markov chains."""
-    from slipstick_mean_value.form import exact_points
+    from slipstick_mean_value.form import is_exact_at_points
 
     activity_model = cast(Model, model)
     form = ActivityChain(activity_model)
     if activity_model.constructs <= KNOWN[MEAN_VALUE]:
-        form.find_points_left_to_others = partial(exact_points, activity_model)
+        form.find_points_left_to_others = partial(is_exact_at_points, activity_model)
     return form
 
 
 def _accepts_model(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept models that a Markov chain takes, except where mean value is exact at less cost."""
-    from slipstick_mean_value.form import exact_everywhere
+    from slipstick_mean_value.form import is_exact_everywhere
 
     activity_model = cast(Model, model)
-    is_exact_elsewhere = activity_model.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(
+    is_exact_elsewhere = activity_model.constructs <= KNOWN[MEAN_VALUE] and is_exact_everywhere(
         activity_model
     )
     # Of a stream with a target, a simulation has the share within it.

@@ -140,7 +140,9 @@ def transient(
         chains = _activity_chains(model, values, most, limit, backlog)
         return _settled_columns(_columns_of_activity(*chain, times) for chain in chains)
     network_layout, network_points = _layout_and_points(model, values)
-    space, chain = chain_at(network_points, _truncation(network_points, most, limit), limit)
+    space, chain = chain_at(
+        network_points, _followed_customer_limit(network_points, most, limit), limit
+    )
     probabilities_by_time = probabilities_of_chain(chain, times)
     states = np.asarray(chain.states)
     present_counts = np.tensordot(probabilities_by_time, space.present(states), axes=1)
@@ -425,7 +427,7 @@ def _chain_and_lengths(
     """
     _check_station(model.stations, station)
     _, network_points = _layout_and_points(model, values)
-    truncation = _truncation(network_points, most_customers, limit)
+    truncation = _followed_customer_limit(network_points, most_customers, limit)
     space, chain = chain_at(
         network_points, None if truncation is None else truncation + wanted_count, limit
     )
@@ -746,7 +748,7 @@ def _check_parameters(
             raise ModelError(f"{model.name} has no parameter {name!r} to look at on its way")
 
 
-def _truncation(
+def _followed_customer_limit(
     network_points: NetworkPoints, most_customers: int | None, most_states: float | None
 ) -> int | None:
     """Return the largest number of customers of streams that the chain follows; None if capacities

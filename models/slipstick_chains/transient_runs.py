@@ -53,7 +53,7 @@ class _NumberAtTime(NamedTuple):
     time: float
     present: int | None = None
 
-    def observation(self, customer_count: int) -> float:
+    def observed_value(self, customer_count: int) -> float:
         """Return what a run contributes to the value while `customer_count` customers are present:
         their number; for the probability of a given number, 1 if just that many are present and 0
         otherwise.
@@ -396,7 +396,7 @@ class _RunFromStart:
                 _, question_index = times_and_indices.pop(0)
                 question = questions[question_index]
                 assert isinstance(question, _NumberAtTime)
-                observations[question_index] = question.observation(
+                observations[question_index] = question.observed_value(
                     self.customers_present(question.resource)
                 )
             for question_index in [

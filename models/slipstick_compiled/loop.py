@@ -922,7 +922,7 @@ def is_free(resource: Row) -> bool:
 
 
 @inlined
-def fits(tables: State, resource: Row, token_number: int) -> bool:
+def may_be_granted(tables: State, resource: Row, token_number: int) -> bool:
     """Return whether a lock may be granted to a token now, regardless of waiting tokens."""
     if tables.token[token_number].excludes:
         return bool(resource.busy_count == 0)
@@ -933,7 +933,7 @@ def fits(tables: State, resource: Row, token_number: int) -> bool:
 
 
 @inlined
-def ask(tables: State, resource: Row, token_number: int, now: float) -> bool:
+def acquire_or_queue(tables: State, resource: Row, token_number: int, now: float) -> bool:
     """Acquire a lock if it is free for the token and no token waits for it with precedence, else
     enter its queue; return whether it was acquired.
     """
@@ -942,7 +942,7 @@ def ask(tables: State, resource: Row, token_number: int, now: float) -> bool:
     first_token_number = tables.queue[resource.queue, 0]
     token_record.key = token_record.rank
     token_record.order = 0
-    if fits(tables, resource, token_number) and (
+    if may_be_granted(tables, resource, token_number) and (
         first_token_number < 0 or goes_before(tables, token_number, first_token_number)
     ):
         grant(tables, resource, token_number, now)
@@ -1019,7 +1019,7 @@ def hand_over(
 @inlined
 def grant_waiting(tables: State, resource: Row, now: float) -> None:
     """Grant a lock to waiting tokens in their order, as long as the first of them may hold it."""
-    while tables.queue[resource.queue, 0] >= 0 and fits(
+    while tables.queue[resource.queue, 0] >= 0 and may_be_granted(
         tables, resource, tables.queue[resource.queue, 0]
     ):
         next_token_number = take_first(tables, resource.queue)
@@ -1520,7 +1520,7 @@ def execute_lock_instruction(
         token_record.rank = instruction[3]
         token_record.excludes = instruction[4]
         token_record.permits = instruction[5]
-        return ask(tables, resource, token_number, now)
+        return acquire_or_queue(tables, resource, token_number, now)
     if operation == Op.RELEASE:
         release(tables, resource, token_number, instruction[2], now)
     elif operation == Op.REQUEST:
@@ -1743,7 +1743,9 @@ def enter_queue(
     token_record.rank = 0
     token_record.excludes = 0
     token_record.permits = 1
-    return ask(tables, tables.resource[pool_record.monitor + queue_number], token_number, now)
+    return acquire_or_queue(
+        tables, tables.resource[pool_record.monitor + queue_number], token_number, now
+    )
 
 
 @inlined
@@ -1830,7 +1832,7 @@ def run_events(tables: State, events_left: int) -> int:
             elif events_left <= 0:
                 return Return.EVENTS_DONE
             else:
-                return_reason = next_event(tables)
+                return_reason = apply_next_event(tables)
                 if return_reason != Return.EVENTS_DONE:
                     return return_reason
                 events_left -= 1
@@ -1840,7 +1842,7 @@ def run_events(tables: State, events_left: int) -> int:
         token_number = run.running
         now = run.now
         while True:
-            return_reason = missing_supply(tables, token_number)
+            return_reason = missing_supply_code(tables, token_number)
             if return_reason != Return.EVENTS_DONE:
                 return return_reason
             if not execute_instruction(tables, token_number, now):
@@ -1849,7 +1851,7 @@ def run_events(tables: State, events_left: int) -> int:
 
 
 @inlined
-def next_event(tables: State) -> int:
+def apply_next_event(tables: State) -> int:
     """Apply the first event of the list, up to the next instruction of its token; return
     `EVENTS_DONE`, or the reason why the event cannot be applied yet.
     """
@@ -1881,7 +1883,7 @@ def next_event(tables: State) -> int:
 @inlined
 def arrive(tables: State, group_number: int) -> int:
     """Start an arriving customer of an open group, and plan the next arrival; return as
-    `next_event` does.
+    `apply_next_event` does.
     """
     group_record = tables.group[group_number]
     run = tables.run[0]
@@ -1915,7 +1917,7 @@ def take_value(tables: State, draw_number: int) -> float:
 
 
 @inlined
-def missing_supply(tables: State, token_number: int) -> int:
+def missing_supply_code(tables: State, token_number: int) -> int:
     """Return which supply the next instruction needs that only Python can give: random numbers,
     tokens, events or rows; `EVENTS_DONE` if it needs none.
     """

@@ -10,6 +10,6 @@ COMMANDS = {"explain": "slipstick_equations.command:explain"}
 FUNCTIONS = {
     "citation of a study": "slipstick_equations.citation:study_citation",
     "citation of an answer": "slipstick_equations.citation:answer_citation",
-    "equations of an answer": "slipstick_equations.of_methods:answer_equations",
-    "equations of a model": "slipstick_equations.of_methods:model_equations",
+    "equations of an answer": "slipstick_equations.of_methods:answer_equations_latex",
+    "equations of a model": "slipstick_equations.of_methods:model_equations_latex",
 }

@@ -125,7 +125,7 @@ class Equations:
     def texts(self) -> list[str]:
         """Every equation in plain text."""
         return [
-            f"{equation.name} = {self._with_symbols(text(equation.right_side))}"
+            f"{equation.name} = {self._text_with_symbols(text(equation.right_side))}"
             for equation in self.equations
         ]
 
@@ -153,7 +153,7 @@ class Equations:
         }
         return list(parameter_by_name.values())
 
-    def _with_symbols(self, equation_text: str) -> str:
+    def _text_with_symbols(self, equation_text: str) -> str:
         """Return the text of an equation in which symbols replace their placeholder names."""
         for token, (symbol_text, _) in self._symbol_rows.items():
             equation_text = equation_text.replace(token, symbol_text)
@@ -738,7 +738,7 @@ def _model_paragraphs(model: Model, explanation: Explanation) -> list[str]:
             "\n".join(further_lines),
             _left_out_text(explanation.left_out),
             *_symbol_table(equations.parameters, explanation.entries),
-            _explain_laws(model, equations),
+            _laws_text(model, equations),
         ]
     rows = [
         [step.name, step.resource or NOTHING, step.component, step.technology]
@@ -829,7 +829,7 @@ def _symbol_table(parameters_used: Iterable[Parameter], entry_by_path: Entries) 
     ]
 
 
-def _explain_laws(model: Model, equations: Equations) -> str:
+def _laws_text(model: Model, equations: Equations) -> str:
     """Return the laws that occur in the equations of a model, as text."""
     pipelines = [
         node for body in model.bodies for node in steps(body) if isinstance(node, Pipeline)

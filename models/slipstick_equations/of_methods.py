@@ -53,7 +53,7 @@ _ARRIVAL_APPROXIMATIONS = {
 }
 
 
-def answer_equations(answer: Answer) -> str:
+def answer_equations_latex(answer: Answer) -> str:
     """Return the equations of the method that gave an answer, as an ``align*`` of LaTeX.
 
     Raises
@@ -77,7 +77,7 @@ def _no_equations_message(answer: Answer, part_phrase: str) -> str:
     )
 
 
-def model_equations(model: Model) -> str:
+def model_equations_latex(model: Model) -> str:
     """Return the equations of a model's mean time in LaTeX, as a notebook shows them."""
     from slipstick.method.closed_form import whole_time
 
@@ -223,7 +223,8 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
     sections[0] = [*sections.pop(), *sections[0]]
     steps_by_queue = _steps_by_queue(model, list(distinct_activities(model.bodies)))
     section_sums = [
-        " + ".join(_time_of_part(part, steps_by_queue) for part in section) for section in sections
+        " + ".join(_part_time_latex(part, steps_by_queue) for part in section)
+        for section in sections
     ]
     barrier_names = [
         part.name for part in _successive_parts(cycle) if isinstance(part, BarrierWait)
@@ -255,15 +256,21 @@ def _successive_parts(body: Activity) -> Iterator[Activity]:
         yield body
 
 
-def _time_of_part(node: Activity, steps_by_queue: Mapping[str, list[Step]]) -> str:
+def _part_time_latex(node: Activity, steps_by_queue: Mapping[str, list[Step]]) -> str:
     """Return the time of a part of a section in LaTeX, including its waits."""
     if isinstance(node, Fork):
-        branch_times = ", ".join(_time_of_part(branch, steps_by_queue) for branch in node.branches)
+        branch_times = ", ".join(
+            _part_time_latex(branch, steps_by_queue) for branch in node.branches
+        )
         return rf"\max\left({branch_times}\right)"
     if isinstance(node, Hold):
-        return f"W_{{{latex_text(node.resource)}}}(n) + {_time_of_part(node.body, steps_by_queue)}"
+        return (
+            f"W_{{{latex_text(node.resource)}}}(n) + {_part_time_latex(node.body, steps_by_queue)}"
+        )
     if not isinstance(node, Step):
-        return " + ".join(_time_of_part(part, steps_by_queue) for part in _successive_parts(node))
+        return " + ".join(
+            _part_time_latex(part, steps_by_queue) for part in _successive_parts(node)
+        )
     time_symbol = f"t_{{{latex_text(node.name)}}}"
     has_wait = node.resource is not None and node in steps_by_queue.get(str(node.resource), [])
     return f"W_{{{latex_text(str(node.resource))}}}(n) + {time_symbol}" if has_wait else time_symbol

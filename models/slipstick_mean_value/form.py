@@ -140,7 +140,7 @@ class MeanValue(ActivityForm):
         """
         is_exact = self.contention.neglected_effects(values).neglects_nothing()
         if len(table.reason_by_point) < len(table.time):
-            is_exact = is_exact | exact_points(self.model, values)
+            is_exact = is_exact | is_exact_at_points(self.model, values)
         return np.broadcast_to(is_exact, (len(table.time),))
 
     @cached_property
@@ -769,16 +769,16 @@ def promises_small_error(model: Model) -> bool:
     if MeanValue(model).refuses():
         return False
     usual_error = promised_error(model)
-    return exact_everywhere(model) or (
+    return is_exact_everywhere(model) or (
         usual_error is not None and usual_error <= ERROR_OF_OTHER_MODELS
     )
 
 
-def exact_points(model: Model, values: Values) -> Flags:
+def is_exact_at_points(model: Model, values: Values) -> Flags:
     """Return for each point whether mean value is exact there: the model has product form, by its
     structure or its values, and a time of each group is random [points].
     """
-    is_in_product_form: Flags | bool = exact_everywhere(model)
+    is_in_product_form: Flags | bool = is_exact_everywhere(model)
     # Values may make services equal that are different by structure.
     if not is_in_product_form and isinstance(
         model.population, ClosedPopulation | StreamsPopulation
@@ -794,7 +794,7 @@ def exact_points(model: Model, values: Values) -> Flags:
     return is_exact | _follows_pollaczek_and_khinchine(model)
 
 
-def exact_everywhere(model: Model) -> bool:
+def is_exact_everywhere(model: Model) -> bool:
     """Return whether mean value is exact for a model at all values at which something is random: in
     product form, for streams to single servers, or for one maximum of exponential delays.
     """

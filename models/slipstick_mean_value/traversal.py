@@ -230,18 +230,18 @@ class Traversal:
         return (
             wait
             if self.fixed_times is None or wait is ZERO_TIME
-            else wait.scaled(self.factor(visit.label))
+            else wait.scaled(self.factor_of_label(visit.label))
         )
 
     def without_waits(self) -> Traversal:
         """Return a traversal in which no visit waits."""
         return Traversal(self.model, self.value_by_expr, self.processors, {})
 
-    def factor(self, label: str) -> Array:
+    def factor_of_label(self, label: str) -> Array:
         """Return the factor by which the times booked to a label are multiplied."""
         return self._factor_by_label.get(label, _ONE)
 
-    def servers(self, queue: str) -> int:
+    def server_count(self, queue: str) -> int:
         """Return the number of servers of a resource."""
         return self.model.resources[queue].capacity if queue in self.model.resources else 1
 
@@ -254,7 +254,7 @@ class Traversal:
 
     def _service_time(self, step: Step | LockAccess) -> RandomTime:
         """Return the distribution of the time that a step or an access to a lock takes."""
-        mean = mean_service(step, self.value_by_expr) * self.factor(step.name)
+        mean = mean_service(step, self.value_by_expr) * self.factor_of_label(step.name)
         # The kind lets maxima of constant and of exponential times be taken exactly; all others go
         # by two moments.
         distribution_kind = {0.0: "constant", 1.0: "exponential"}.get(step.scv, "general")
@@ -290,7 +290,7 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
         and len({visit.queue for visit in visits}) == 1
         and _shared_queues(branches)
     ):
-        servers = traversal.servers(visits[0].queue)
+        servers = traversal.server_count(visits[0].queue)
         if len(visits) > servers and not traversal.shares_servers(visits[0]):
             # All requests arrive together and wait for the same customers: one wait, not the
             # maximum of several.
@@ -302,7 +302,7 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
     longest_time = maximum_of(branch_times)
     for queue_name in _shared_queues(branches):
         using_branches = [branch for branch in branches if _uses_queue(branch, queue_name)]
-        servers = traversal.servers(queue_name)
+        servers = traversal.server_count(queue_name)
         if len(using_branches) > servers:
             longest_time = _longer_time(
                 longest_time,
@@ -464,7 +464,7 @@ def _time_until_served(
     variance_of_works = branch_count * typical_work.variance / servers**2
     if traversal.fixed_times is not None:
         # The services of the other branches are waits of the last.
-        delay_by_others = delay_by_others.real * traversal.factor(visits[0].label)
+        delay_by_others = delay_by_others.real * traversal.factor_of_label(visits[0].label)
     elif not only_last_visits:
         # The waits of the branches rise evenly from 0 to that of the last: half of it for each
         # branch.
@@ -608,7 +608,7 @@ class _StageTimes:
             traversal.fixed_times is not None and self.is_parallel and self.visit is not None
         )
         self.wait_factor = (
-            traversal.factor(self.visit.label) if books_waits and self.visit else None
+            traversal.factor_of_label(self.visit.label) if books_waits and self.visit else None
         )
         self.ends_of_occupants: list[int] = []
         self.total_wait: Array = np.zeros(1)
@@ -812,11 +812,11 @@ def _time_of_section(
     own_time = sum_of_times([traversal.time(node) for node in nodes])
     barrier = traversal.model.resources[barrier_wait.name]
     assert isinstance(barrier, Barrier)
-    barrier_cost = traversal.value_by_expr[barrier.cost] * traversal.factor(barrier_label)
+    barrier_cost = traversal.value_by_expr[barrier.cost] * traversal.factor_of_label(barrier_label)
     if traversal.fixed_times is not None:
         mean_wait = traversal.fixed_times.last_arrivals[section_number] - own_time.mean.real
         return RandomTime(
-            own_time.mean + mean_wait * traversal.factor(barrier_label) + barrier_cost,
+            own_time.mean + mean_wait * traversal.factor_of_label(barrier_label) + barrier_cost,
             own_time.variance,
         )
     last_arrival = _last_arrival(traversal, nodes, own_time, barrier_wait)
@@ -988,7 +988,7 @@ class _SynchronizedStart:
         )
         work_left = self._work_of_earlier_visits(visit.queue, times_before, service.mean)
         self.passing_times, mean_wait = times_before.times_after_service_and_wait(
-            service, self.traversal.servers(visit.queue), remaining_gap_share, work_left
+            service, self.traversal.server_count(visit.queue), remaining_gap_share, work_left
         )
         self._set_waits([visit], mean_wait, np.ones(1))
 
@@ -1009,7 +1009,9 @@ class _SynchronizedStart:
             self.work_end_by_queue.get(queue_name, first_time) - first_time
         )
         self.work_end_by_queue[queue_name] = (
-            first_time + work_left + processors * mean_work / self.traversal.servers(queue_name)
+            first_time
+            + work_left
+            + processors * mean_work / self.traversal.server_count(queue_name)
         )
         return work_left
 
@@ -1057,7 +1059,7 @@ class _SynchronizedStart:
         up all groups equally; with that, constant times were up to 22 % too short (2 requests, 3
         servers).
         """
-        servers = self.traversal.servers(visits_at_queue[0].queue)
+        servers = self.traversal.server_count(visits_at_queue[0].queue)
         request_count = _most_requests_at_once(node, visits_at_queue)
         work, other_time, turn_count = self._work_at_queue(node, visits_at_queue)
         group_count = max(1, servers // request_count)

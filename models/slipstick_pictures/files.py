@@ -31,10 +31,10 @@ def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
     InputError : the ending is another
     MissingExtraError : matplotlib is not installed
     """
-    from slipstick_pictures.timeline import chrome_trace, draw_timeline
+    from slipstick_pictures.timeline import chrome_trace_json, draw_timeline
 
     if path.suffix == ".json":
-        write_whole(path, chrome_trace(timeline))
+        write_whole(path, chrome_trace_json(timeline))
     elif path.suffix in PICTURE_ENDINGS:
         write_picture(lambda: draw_timeline(timeline, title), path)
     else:

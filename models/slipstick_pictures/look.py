@@ -616,7 +616,7 @@ def axis_title(name: str, unit: str) -> str:
     return title if unit in ("", "1") else f"{title} [{unit}]"
 
 
-def ink_on(colour: Any) -> str:
+def ink_colour_on(colour: Any) -> str:
     """Return black or white, whichever can be read on a colour."""
     from matplotlib.colors import to_rgb
 
@@ -627,19 +627,19 @@ def ink_on(colour: Any) -> str:
 _LARGEST_PLAIN_TICK = 1e7  # an axis that reaches it has powers of ten at all of its ticks
 
 
-def _plain_tick(value: float) -> str:
+def _plain_tick_text(value: float) -> str:
     """Write a number at a tick, with commas.
 
-    >>> _plain_tick(0.5), _plain_tick(1000.0), _plain_tick(1e5)
+    >>> _plain_tick_text(0.5), _plain_tick_text(1000.0), _plain_tick_text(1e5)
     ('0.5', '1000', '100,000')
     """
     return with_commas(f"{value:.12g}")
 
 
-def _power_tick(value: float) -> str:
+def _power_tick_text(value: float) -> str:
     """Write a number at a tick with a power of ten.
 
-    >>> _power_tick(1.0), _power_tick(2.5e8)
+    >>> _power_tick_text(1.0), _power_tick_text(2.5e8)
     ('1e0', '2.5e8')
     """
     mantissa, exponent = f"{value:.2e}".split("e")
@@ -668,7 +668,7 @@ def make_logarithmic(plot_axis: axis.Axis, values: Array) -> None:
     are_round_values = all(is_round(value) for value in positive_values[: _MOST_TICKS + 1])
     plot_axis._set_axes_scale("log")  # type: ignore[attr-defined]
     has_plain_labels = positive_values.max(initial=0.0) < _LARGEST_PLAIN_TICK
-    write_tick = _plain_tick if has_plain_labels else _power_tick
+    write_tick = _plain_tick_text if has_plain_labels else _power_tick_text
     plot_axis.set_major_formatter(FuncFormatter(lambda value, _: write_tick(value)))
     if (
         len(positive_values) <= _MOST_TICKS

@@ -40,7 +40,7 @@ from slipstick_pictures.look import (
     draw_style,
     fill_style,
     fills_of,
-    ink_on,
+    ink_colour_on,
     is_round,
     labels_without_common_parts,
     look,
@@ -177,7 +177,7 @@ class _Bars:
     axis_title: str
 
     @property
-    def top(self) -> float:
+    def highest_end(self) -> float:
         """The highest end of an interval."""
         reach_above = np.where(
             np.isfinite(self.interval_distances[:, 1]), self.interval_distances[:, 1], 0.0
@@ -206,7 +206,7 @@ def _draw_bars(results: Results, spec: BarsSpec, fill_by_label: Mapping[str, int
         axes.set_ylabel(bars.axis_title)
         axes.set_xticks(range(len(titles[row_slice])), titles[row_slice])
         axes.set_xlim(-0.6, bars_in_row - 0.4)
-        axes.set_ylim(0, 1.1 * bars.top)
+        axes.set_ylim(0, 1.1 * bars.highest_end)
         if is_tilted:
             tilt_labels(axes)
     axes.set_xlabel(common_parts_text(common_parts, spec.title))
@@ -243,7 +243,7 @@ def _draw_areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
         )
         area_bottom = area_top
     axes.set_xlim(x_values.min(), x_values.max())
-    axes.set_ylim(0, bars.top)
+    axes.set_ylim(0, bars.highest_end)
     set_plain_ticks(axes.xaxis, x_values[point_order])
     axes.set_xlabel(axis_title(_title_of_axis(spec.along, results.words), "1"))
     axes.set_ylabel(bars.axis_title)
@@ -1300,7 +1300,7 @@ def _write_in_cell(
     axes: Axes, column_index: int, row_index: int, text: str, colour: Any, text_below: str = ""
 ) -> None:
     """Write a text into a cell, with its interval in small type below."""
-    ink = ink_on(colour)
+    ink = ink_colour_on(colour)
     axes.text(
         column_index + 0.5,
         row_index + 0.5,
@@ -1339,10 +1339,10 @@ def _draw_borders(axes: Axes, category_of_cell: Indices) -> None:
     )
 
 
-def _tick_spacing(count: int) -> int:
+def _cells_between_ticks(count: int) -> int:
     """Return the number of cells between ticks, preferring one that puts a tick on the last cell.
 
-    >>> _tick_spacing(12), _tick_spacing(33), _tick_spacing(100)
+    >>> _cells_between_ticks(12), _cells_between_ticks(33), _cells_between_ticks(100)
     (1, 4, 9)
     """
     least_spacing = -(-count // _MOST_CELL_TICKS)
@@ -1370,9 +1370,9 @@ def _label_cells(axes: Axes, axis: Axis, axis_name: str, words: Words) -> str:
         values = np.array([float(value) / unit_factor for value in axis.values])
         title = axis_title(_title_of_axis(axis.path, words), unit)
         labels = [f"{value:.3g}" for value in values]
-        if not all(map(is_round, values[:: _tick_spacing(len(labels))])):
+        if not all(map(is_round, values[:: _cells_between_ticks(len(labels))])):
             return _put_ticks_between_cells(axes, values, axis_name, title)
-    spacing = _tick_spacing(len(labels))
+    spacing = _cells_between_ticks(len(labels))
     places = np.arange(0, len(labels), spacing) + 0.5
     if axis_name == "y":
         axes.set_yticks(places, labels[::spacing])

@@ -380,7 +380,7 @@ RESOURCE_PROCESS = -1
 """The process of the trace that the counters stand under."""
 
 
-def chrome_trace(timeline: Timeline) -> str:
+def chrome_trace_json(timeline: Timeline) -> str:
     """Return a timeline as Chrome trace JSON: a processor is a process of the trace, a branch a
     thread of it, a resource a counter.
 

@@ -51,10 +51,12 @@ class PhaseNumbers:
     @property
     def mean(self) -> float:
         """Mean number of units of work in the phase."""
-        return math.fsum(self.samples) / len(self.samples) if self.samples else self._middle
+        return (
+            math.fsum(self.samples) / len(self.samples) if self.samples else self._mean_of_uniform
+        )
 
     @property
-    def _middle(self) -> float:
+    def _mean_of_uniform(self) -> float:
         """The mean number of units where it is uniform between the least and the largest."""
         return (self.work + self.least) / 2
 

@@ -17,7 +17,7 @@ from slipstick.model.system import Barrier, closed_model, grouped_model
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick_pictures.files import write_timeline
 from slipstick_pictures.look import look
-from slipstick_pictures.timeline import chrome_trace, draw_phase, draw_steps, draw_timeline
+from slipstick_pictures.timeline import chrome_trace_json, draw_phase, draw_steps, draw_timeline
 
 WORK, ASK, WAIT = (
     TimelineInterval(0, 0, "work", 0.0, 2e-3),
@@ -30,7 +30,7 @@ FOUND = Timeline(
 
 
 def test_a_trace_has_all_spans_and_counters_in_microseconds() -> None:
-    events = json.loads(chrome_trace(FOUND))["traceEvents"]
+    events = json.loads(chrome_trace_json(FOUND))["traceEvents"]
     spans = [each for each in events if each["ph"] == "X"]
     assert [
         (each["name"], each["cat"], each["pid"], each["tid"], each["ts"], each["dur"])

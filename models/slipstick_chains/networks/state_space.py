@@ -155,7 +155,7 @@ class StateSpace:
             is_full, 1.0, np.where(waiting_count >= 0, balking_by_length[length_index], 0.0)
         )
 
-    def event(self, event_kind: int, class_index: int, station: int) -> int:
+    def event_number_of(self, event_kind: int, class_index: int, station: int) -> int:
         """Return the number of the event of a kind, such as `COMPLETION`, for a class at a
         station.
         """
@@ -225,7 +225,7 @@ class StateSpace:
                 rows_after_departure = self._with_station_rows(
                     rows[origin_indices], station, station_rows
                 )
-                event_number = self.event(ABANDONMENT, class_index, station)
+                event_number = self.event_number_of(ABANDONMENT, class_index, station)
                 for next_class, next_station, probability in (
                     () if self.open_classes[class_index] else self.restart[class_index]
                 ):
@@ -379,7 +379,7 @@ class StateSpace:
         """Yield the transitions in which a customer of a class leaves a station, for its next
         station or the outside.
         """
-        event_number = self.event(COMPLETION, class_index, station)
+        event_number = self.event_number_of(COMPLETION, class_index, station)
         # No customer of a closed class leaves: a slope of routes alone, which need not add up, has
         # none do so either.
         leaving_share = (
@@ -480,7 +480,7 @@ class StateSpace:
         elif blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is
             # counted once. Only arrivals from outside are no event themselves.
-            loss_event_number = self.event(
+            loss_event_number = self.event_number_of(
                 LOST if event_number >= 0 else LOST_OUTSIDE, class_index, station
             )
             yield origin_indices, rows[origin_indices], rates, loss_event_number
@@ -771,10 +771,12 @@ class ServedByPhase(StationState):
     def rows_after_arrivals(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
         # One by one, the states of long queues take most of the time of a small chain.
         rows = np.repeat(row, arrival_count, axis=0)
-        rows[:, self._first_phase(class_index)] += np.arange(1, arrival_count + 1, dtype=rows.dtype)
+        rows[:, self._first_phase_column(class_index)] += np.arange(
+            1, arrival_count + 1, dtype=rows.dtype
+        )
         return rows
 
-    def _first_phase(self, class_index: int) -> int:
+    def _first_phase_column(self, class_index: int) -> int:
         """Return the column of the first phase in which a service of a class may begin."""
         return self.column_by_class_and_phase[
             class_index, int(np.flatnonzero(self.service_time_by_class[class_index].start)[0])
@@ -970,7 +972,7 @@ class CountedQueue(ServedByPhase):
         waiting_count = np.maximum(
             np.arange(1, arrival_count + 1, dtype=rows.dtype) - max(0, free_servers), 0
         )
-        rows[:, self._first_phase(class_index)] -= waiting_count
+        rows[:, self._first_phase_column(class_index)] -= waiting_count
         rows[:, self.waiting_column_by_class[class_index]] += waiting_count
         return rows
 

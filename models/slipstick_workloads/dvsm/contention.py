@@ -69,7 +69,7 @@ def diff_phase(machine: Machine, inputs: InputValues) -> Model:
         Group("peers", faulting_count - 1, peer_cycle),
         Group("idle", value_of(inputs, "processors") - faulting_count, barrier_wait),
     )
-    resources = {_wire_resource(machine): Station()}
+    resources = {_wire_resource_name(machine): Station()}
     return Model("dvsm/diff-phase", ClosedPopulation(groups), resources, useful=())
 
 
@@ -149,12 +149,12 @@ def _network_step(machine: Machine, message_size: Expr, name: str, queues: bool)
     seconds = wire_time(machine.network, message_size)
     if queues:
         return service(
-            _wire_resource(machine), seconds, name=name, component=COMPONENT, technology="wire"
+            _wire_resource_name(machine), seconds, name=name, component=COMPONENT, technology="wire"
         )
     return delay(seconds, name=name, component=COMPONENT, technology="wire")
 
 
-def _wire_resource(machine: Machine) -> str:
+def _wire_resource_name(machine: Machine) -> str:
     """Return the name of the resource for which frames queue: the medium of all processors, or the
     link into one processor.
     """

@@ -38,7 +38,7 @@ from slipstick_measure.traces.views import (
     value_names,
     views_of,
 )
-from slipstick_pictures.timeline import chrome_trace
+from slipstick_pictures.timeline import chrome_trace_json
 from tests.examples import examples
 
 FILES = Path(__file__).parent / "files"
@@ -205,7 +205,7 @@ def test_a_trace_written_and_read_gives_the_same_account(
 
 def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path) -> None:
     found = timeline(program(), cycles=6)
-    (tmp_path / "run.json").write_text(chrome_trace(found))
+    (tmp_path / "run.json").write_text(chrome_trace_json(found))
     here, read = trace_of_timeline(found, "model"), read_trace(tmp_path / "run.json")
     (one,), (other,) = (measured(each.measurements()).answers for each in (here, read))
     assert other.account == pytest.approx(one.account, rel=1e-9, abs=1e-12)
