@@ -293,6 +293,7 @@ class ActivityChain(ActivityForm):
 
     @property
     def approximation_remarks(self) -> Remarks:
+        """Return the note on times that are replaced by phases."""
         return Remarks(
             notes=(
                 (

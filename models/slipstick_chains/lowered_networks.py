@@ -116,12 +116,18 @@ class LoweredNetwork(CompiledModel):
         self.quantity = f"response_time[{next(iter(network.classes))}]"
 
     def takes(self, values: Values) -> Flags:
+        """Return a mask of the points at which the chain answers by default: those at which it is
+        small; none where classes have target times.
+        """
         if any(members.target_time != zero(TIME) for members in self.network.classes.values()):
             return np.zeros(1, dtype=bool)  # a simulation has the share within the target
         with with_lower_limits({"states": MOST_BY_DEFAULT}):
             return np.isfinite(self.solution(values).values[self.quantity])
 
     def solution(self, values: Values) -> Solution:
+        """Solve the chain at each point; return the values of the network, and the reason at points
+        without an answer.
+        """
         point_count = count_of_points(values)
         columns: dict[str, Array] = {self.quantity: np.full(point_count, np.nan)}
         account_columns: dict[str, Array] = {}

@@ -475,6 +475,9 @@ def _grid_form(
         return form_of(model.model, model.parameters, method, model.options.simulation)
 
     def compile_with_counts(counts: Mapping[str, int]) -> CompiledModel | None:
+        """Compile the model with other numbers of servers and permits; return None if it refuses
+        them.
+        """
         # Also of costs over the limits, which reading a number may be the last of.
         with suppress(SlipstickError):
             count_nodes = {name: read_value(str(count), name) for name, count in counts.items()}

@@ -35,6 +35,9 @@ class BatchServerChain(BatchServerForm):
         )
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
+        """Compute the answer at one point by the chain; raise a NoAnswerError if the chain does not
+        apply.
+        """
         if reason := _reason_without_answer(point):
             raise NoAnswerError(f"the chain of rounds has no answer: {reason}")
         if point.population:

@@ -21,6 +21,7 @@ from slipstick_rounds.model import BatchServer
 
 
 def _compile_chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    """Compile a server in rounds for the method of Markov chains."""
     from slipstick_rounds.chain import BatchServerChain
 
     return BatchServerChain(cast(BatchServer, model))
@@ -29,6 +30,7 @@ def _compile_chain(model: Subject, parameters: Parameters, simulation: Simulatio
 def _compile_formula(
     model: Subject, parameters: Parameters, simulation: Simulation
 ) -> CompiledModel:
+    """Compile a server in rounds for the method of the formula."""
     from slipstick_rounds.formula import BatchServerFormula
 
     return BatchServerFormula(cast(BatchServer, model))
@@ -37,6 +39,7 @@ def _compile_formula(
 def _compile_simulation(
     model: Subject, parameters: Parameters, simulation: Simulation
 ) -> CompiledModel:
+    """Compile a server in rounds for simulation."""
     from slipstick_rounds.simulation import BatchServerSimulation
 
     return BatchServerSimulation(cast(BatchServer, model), simulation)

@@ -277,6 +277,7 @@ class BatchServer(AddedModel):
         return phrase_by_value
 
     def answer_names(self) -> Iterator[str]:
+        """Yield the names of all values that answers of this model may have."""
         phases = list(self.phases)
         times = ["response_time", *(f"phase_time[{name}]" for name in phases)]
         times += [f"time_per_unit[{name}]" for name in phases[1:]]
@@ -295,6 +296,9 @@ class BatchServer(AddedModel):
             )
 
     def needs_simulation(self, name: str, method: str | None) -> bool:
+        """Return whether only simulation computes a value, such as most quantiles, if another
+        method is asked for.
+        """
         kind, _, label = name.partition("[")
         if method == SIMULATION:
             return False

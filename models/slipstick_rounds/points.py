@@ -568,6 +568,9 @@ class RoundTime:
         return replace(self, own_values=own_values)
 
     def __call__(self, rounds: RoundContents) -> Array:
+        """Return the time of each round by component [components, rounds; s]; raise a NoAnswerError
+        if a time is not above 0 and finite.
+        """
         contents_by_name: dict[str, Array | float] = {
             f"{kind}.{phase}": column
             for kind, columns_by_phase in zip(

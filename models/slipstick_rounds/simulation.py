@@ -94,6 +94,7 @@ class BatchServerSimulation(BatchServerForm):
         return True
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
+        """Simulate one point; return its estimates and its account."""
         load = load_of(point)
         if load > CLEARLY_SATURATED:
             raise saturation_error(load)

@@ -91,6 +91,7 @@ def recorded_counts(
     lock_numbers = _lock_numbers(events)
 
     def accesses_of_processor(processor_index: int) -> Iterator[Access]:
+        """Yield the accesses of one processor in the record."""
         yield from _accesses_of_events(
             events_by_processor[processor_names[processor_index]],
             index_by_address,

@@ -495,6 +495,7 @@ def _hit_time(cache: Cache, grain: Grain, elements_per_line: int) -> Expr:
     """
 
     def miss_ratio(cache_size: Expr) -> float:
+        """Return the share of the accesses that a cache of a size misses [1]."""
         return grain.addresses.miss_ratio(
             elements_per_line,
             structural_number(cache_size, "the size of a cache")

@@ -769,6 +769,9 @@ class ServedByPhase(StationState):
         yield from self._begin_service(rows, np.arange(len(rows)), class_index)
 
     def rows_after_arrivals(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
+        """Return the states after 1, 2, ... arrivals of a class, all served in their first phase
+        [count, columns].
+        """
         # One by one, the states of long queues take most of the time of a small chain.
         rows = np.repeat(row, arrival_count, axis=0)
         rows[:, self._first_phase_column(class_index)] += np.arange(
@@ -796,6 +799,9 @@ class ServedByPhase(StationState):
                 yield origin_indices, rows_after, np.full(len(origin_indices), probability)
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
+        """Yield the rows after a phase of a service ends: with another phase, or with the departure
+        of a customer.
+        """
         work_by_column = self._work_by_column(rows)
         for cell_index, (class_index, phase) in enumerate(self.class_phases):
             origin_indices = np.flatnonzero(work_by_column[:, cell_index])
@@ -868,6 +874,9 @@ class SharedServers(ServedByPhase):
         self.servers = servers
 
     def _work_by_column(self, rows: Rows) -> Array:
+        """Return the work done in a second in each column: shared equally, by weights, or by ranks
+        [1] [rows, columns].
+        """
         customer_counts = rows.sum(axis=1, dtype=np.int64)
         if self.weights is not None:
             weights = np.array([self.weights[class_index] for class_index, _ in self.class_phases])
@@ -941,6 +950,9 @@ class CountedQueue(ServedByPhase):
         }
 
     def present(self, rows: Rows) -> Array:
+        """Count the customers present by class; where the class of waiting customers is drawn
+        later, return the expected number [rows, classes].
+        """
         present_by_class = super().present(rows)
         if self.shares is not None:
             share_by_class = np.array(
@@ -952,6 +964,9 @@ class CountedQueue(ServedByPhase):
         return present_by_class
 
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
+        """Yield the rows after a customer of a class arrives: it waits if all servers are busy,
+        else its service begins.
+        """
         is_all_busy = rows[:, self.first_service_column :].sum(axis=1) >= self.servers
         waiting_indices = np.flatnonzero(is_all_busy)
         beginning_indices = np.flatnonzero(~is_all_busy)
@@ -967,6 +982,9 @@ class CountedQueue(ServedByPhase):
             yield from self._begin_service(rows, beginning_indices, class_index)
 
     def rows_after_arrivals(self, row: Rows, class_index: int, arrival_count: int) -> Rows:
+        """Return the states after 1, 2, ... arrivals of a class, which wait once all servers are
+        busy [count, columns].
+        """
         rows = super().rows_after_arrivals(row, class_index, arrival_count)
         free_servers = self.servers - int(row[:, self.first_service_column :].sum())
         waiting_count = np.maximum(
@@ -977,6 +995,9 @@ class CountedQueue(ServedByPhase):
         return rows
 
     def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
+        """Yield the rows after a waiting customer of a class has abandoned the queue, with the
+        number that wait.
+        """
         origin_indices = np.flatnonzero(rows[:, self.waiting_column_by_class[class_index]])
         if len(origin_indices):
             column = self.waiting_column_by_class[class_index]
@@ -987,6 +1008,9 @@ class CountedQueue(ServedByPhase):
             )
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
+        """Yield the rows after a waiting customer begins service, by rank or with the probability
+        of its class.
+        """
         waiting_count = rows[:, : self.first_service_column].sum(axis=1)
         has_waiting_customer = waiting_count > 0
         for class_index, column in self.waiting_column_by_class.items():
@@ -1085,6 +1109,7 @@ class OrderedQueue(StationState):
         return speed
 
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
+        """Yield the rows after a customer of a class arrives at its place in the order."""
         entry_indices = self._entry_indices(rows, class_index)
         code = self.code_by_class_and_phase[
             class_index, -1 if (class_index, -1) in self.code_by_class_and_phase else 0
@@ -1114,6 +1139,9 @@ class OrderedQueue(StationState):
         return entry_indices
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
+        """Yield the rows after a phase ends at one of the places that are served, with the class of
+        a customer that leaves.
+        """
         speed = self._speed_per_place(rows)
         for position in range(self.served_places):
             for code, (class_index, phase) in enumerate(self.class_and_phase_by_code):
@@ -1142,6 +1170,9 @@ class OrderedQueue(StationState):
                         )
 
     def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
+        """Yield the rows after a customer of a class that has not been served has abandoned the
+        queue.
+        """
         code = self.code_by_class_and_phase[
             class_index, -1 if (class_index, -1) in self.code_by_class_and_phase else 0
         ]

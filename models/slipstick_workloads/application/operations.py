@@ -423,6 +423,7 @@ class Operations:
 
     @property
     def _lock_transfer(self) -> Activity:
+        """Return the sending and receiving of the reply that grants a lock."""
         endpoint = Endpoint(self.machine, "lock")
         return endpoint.handle_message("grant.send", self._lock_reply) >> endpoint.handle_message(
             "grant.receive", self._lock_reply
@@ -462,6 +463,7 @@ def with_labels(
     """
 
     def relabel_step(step: Step) -> Step:
+        """Return a step with the prefix, the component and the resource of the new tree."""
         return replace(
             step,
             name=prefix + step.name,

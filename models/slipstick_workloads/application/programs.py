@@ -77,6 +77,9 @@ def _counted_program(
     }
 
     def count_accesses(**input_values: float) -> Counts:
+        """Count the operations of the program at some values of its inputs; raise if counting would
+        take too long.
+        """
         for parameter_name, value in input_values.items():
             if parameter_name not in parameter_by_name:
                 raise UnknownNameError(
@@ -100,6 +103,7 @@ def _counted_program(
         return _count_operations(generator, tuple(sorted(input_values.items())))
 
     def build(machine: Machine, inputs: InputValues) -> Model:
+        """Build the model of the program on a machine."""
         check_sequential(inputs.get("sequential"), f"dvsm/{name}")  # before a run that takes long
         size_by_parameter = {
             parameter.name: number(inputs, parameter.name) for parameter in parameters

@@ -271,6 +271,7 @@ class ManyWriters(SharedPages):
         )
 
     def _make_writable(self, writer: int, page: int) -> None:
+        """Make a page writable for a processor; if others have copies, make a twin of it."""
         if self.states[writer, page] < READABLE:
             self._make_valid(writer, page)
         else:
@@ -302,6 +303,7 @@ class ManyWriters(SharedPages):
             self._make_diff(reader, page)
 
     def _record_notices(self, interval: IntervalId, pages: Sequence[int]) -> None:
+        """Record which interval names the pages; protect them again if releases end intervals."""
         writer, interval_number = interval
         self.twin_interval_by_page[writer].update(dict.fromkeys(pages, interval_number))
         if self.protocol.grant == "before":
@@ -327,6 +329,7 @@ class ManyWriters(SharedPages):
             self.pending_intervals[reader][page] = missing_intervals
 
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
+        """Fetch and apply the diffs that a processor's copy of a page lacks."""
         missing_intervals = self.pending_intervals[reader].pop(page)
         requests = self._diffs_to_request(page, missing_intervals)
         reply_bytes = sum(
@@ -424,6 +427,7 @@ class ManyWriters(SharedPages):
         self.stored_bytes[processor] += diff_size
 
     def _drop_diffs(self) -> None:
+        """Drop all diffs and twins, since every copy is up to date."""
         for processor, word_masks in enumerate(self.word_masks_of_twins):
             self.states[processor, list(word_masks)] = READABLE
         for tables_by_processor in (
@@ -441,6 +445,7 @@ class SingleWriter(SharedPages):
     """Pages that only their owner may write; ownership moves at a write fault."""
 
     def _make_writable(self, writer: int, page: int) -> None:
+        """Make a page writable for a processor, which becomes its owner."""
         owner = int(self.owner_by_page[page])
         if owner == writer:
             self.recorder.tallies[writer].write_faults += 1
@@ -486,6 +491,7 @@ class SingleWriter(SharedPages):
         self.pending_intervals[reader].pop(page, None)
 
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
+        """Fetch a page again from its owner, so that a processor's copy is up to date."""
         self.send_page(reader, int(self.owner_by_page[page]), page)
         self.pending_intervals[reader].pop(page, None)
         tally = self.recorder.tallies[reader]

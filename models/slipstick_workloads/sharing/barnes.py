@@ -133,6 +133,7 @@ def barnes(
     movement = _Movement(initial_bodies, tolerance, processors, sorted_again)
 
     def accesses_of_processor(processor: int) -> Iterator[Access]:
+        """Yield the accesses of one processor."""
         if processor == 0:
             yield body_records.write_span(0, bodies)
         yield Arrive(START)

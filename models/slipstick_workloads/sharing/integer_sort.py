@@ -76,6 +76,7 @@ def integer_sort(
     addition_counts: list[int] = []
 
     def accesses_of_processor(processor: int) -> Iterator[Access]:
+        """Yield the accesses of one processor."""
         counting_work = round(
             _key_count(keys, processors, processor) * _relative_time(processors, unequal, processor)
         )

@@ -292,6 +292,7 @@ def raytrace(
     queues: list[deque[_Job]] = []
 
     def accesses_of_processor(processor: int) -> Iterator[Access]:
+        """Yield the accesses of one processor."""
         if processor == 0:
             queues[:] = [deque(processor_jobs) for processor_jobs in jobs_by_processor]
             yield ball_array.write_span(0, len(scene.radii))

@@ -50,6 +50,7 @@ def sor(
     }
 
     def accesses_of_processor(processor: int) -> Iterator[Access]:
+        """Yield the accesses of one processor."""
         first_row, end_row = items_of_processor(rows, processors, processor)
         for array in array_by_colour.values():
             yield array.write_span(first_row, end_row)

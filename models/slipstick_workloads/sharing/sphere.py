@@ -77,6 +77,7 @@ def sphere(
     coefficients = layout.array((row_count + 1) * points_per_row, COEFFICIENT_BYTES)
 
     def accesses_of_processor(processor: int) -> Iterator[Access]:
+        """Yield the accesses of one processor."""
         first_row, end_row = items_of_processor(row_count, processors, processor)
         if processor == 0:
             yield solution.write_span(0, (row_count + 1) * points_per_row)

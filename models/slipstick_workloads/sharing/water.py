@@ -84,6 +84,7 @@ def water(
     pairs_by_step = [_Pairs(places_of_step, cut_off) for places_of_step in places_by_step]
 
     def accesses_of_processor(processor: int) -> Iterator[Access]:
+        """Yield the accesses of one processor."""
         first_molecule, end_molecule = items_of_processor(molecules, processors, processor)
         own_items = np.arange(first_molecule, end_molecule)
         if processor == 0:

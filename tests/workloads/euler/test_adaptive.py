@@ -14,8 +14,8 @@ from slipstick.answer import Answer
 from slipstick_workloads.euler.model import ADAPTIVE, TOLERANCE, bus_slowdown
 from slipstick_workloads.euler.solver import (
     cells_by_step,
+    density_speed_and_pressure,
     nodes,
-    primitive,
     subtree_count_by_node,
     work_by_updated_node,
 )
@@ -52,25 +52,25 @@ def lost(cause: str, **given: float | str) -> float:
 
 def test_the_solver_finds_the_shock_tube() -> None:
     last = cells_by_step(TOLERANCE, 9)[-1]
-    middle = (last.place + 0.5) * last.width
-    rho, speed, pressure = primitive(last.state)
+    middle = (last.places + 0.5) * last.widths
+    rho, speed, pressure = density_speed_and_pressure(last.states)
     behind, before = (middle > 0.72) & (middle < 0.82), (middle > 0.5) & (middle < 0.65)
     for part, density in ((before, LEFT_OF_CONTACT), (behind, RIGHT_OF_CONTACT)):
         assert np.median(rho[part]) == pytest.approx(density, rel=0.02)
         assert np.median(speed[part]) == pytest.approx(STAR_SPEED, rel=0.005)
         assert np.median(pressure[part]) == pytest.approx(STAR_PRESSURE, rel=0.005)
-    falls = np.where(middle > 0.75, -np.diff(rho, append=rho[-1]) / last.width, 0.0)
+    falls = np.where(middle > 0.75, -np.diff(rho, append=rho[-1]) / last.widths, 0.0)
     assert middle[np.argmax(falls)] == pytest.approx(SHOCK, abs=0.005)
-    assert rho @ last.width == pytest.approx((1.0 + 0.125) / 2, rel=1e-4)
+    assert rho @ last.widths == pytest.approx((1.0 + 0.125) / 2, rel=1e-4)
 
 
 def test_the_leaves_are_the_tube_and_the_last_tree_has_the_printed_nodes() -> None:
     steps = cells_by_step(TOLERANCE, 9)
     for cells in steps[:: len(steps) // 9]:
-        edges = np.concatenate([[0.0], np.cumsum(cells.width)])
-        np.testing.assert_allclose(edges[:-1], cells.place * cells.width, atol=1e-12)
+        edges = np.concatenate([[0.0], np.cumsum(cells.widths)])
+        np.testing.assert_allclose(edges[:-1], cells.places * cells.widths, atol=1e-12)
         tree = subtree_count_by_node(cells)
-        assert tree.count(0) == len(cells.level)
+        assert tree.count(0) == len(cells.levels)
         assert sum(tree) == len(tree) - 1
     assert len(subtree_count_by_node(steps[-1])) == 339
     # More unbalanced, and larger, as the waves spread.
