@@ -693,15 +693,15 @@ def sums_over_cycles(
     """
     streams = model.population.streams
     sum_by_key = defaultdict[tuple[str, Any], Array](lambda: np.zeros(1))
-    for cycles, rounds in _cycles_with_rounds(model, value_by_expr):
+    for cycles, round_count in _cycles_with_rounds(model, value_by_expr):
         states, sums_of_cycle = (
             _states_and_sums_of_streams(model, value_by_expr, with_account)
             if streams
-            else _states_and_sums(_States(model, value_by_expr, cycles, rounds), with_account)
+            else _states_and_sums(_States(model, value_by_expr, cycles, round_count), with_account)
         )
         for sum_key, sum_value in sums_of_cycle:
             sum_by_key[sum_key] = sum_by_key[sum_key] + sum_value
-            if sum_key == ("time", "") and rounds is not None:
+            if sum_key == ("time", "") and round_count is not None:
                 idle_time = (member_counts - len(states.kinds)) * sum_value
                 sum_by_key["label", IDLE_PROCESSORS] = (
                     sum_by_key["label", IDLE_PROCESSORS] + idle_time
@@ -976,7 +976,7 @@ def _sums_of_states(states: _States, solved_states: _SolvedStates, with_account:
     """Yield the sums over a cycle of times and of numbers of events; see `sums_over_cycles`."""
     chain, positions, times, flows = solved_states
     yield ("time", ""), np.sum(times, axis=1)
-    if states.rounds is None:
+    if states.round_count is None:
         for customer_kind, member_counts in states.members_by_kind(positions).items():
             yield ("members", customer_kind), times @ member_counts
     yield from (
@@ -1058,7 +1058,7 @@ def _times_and_flows(
     [s] [states], and the number of times that each event of `event_names` happens in it [1]
     [events].
     """
-    is_finite = states.rounds is not None
+    is_finite = states.round_count is not None
     has_begun = np.asarray(chain.states)[:, 0] > 0
     rates = np.array(states.rates)[chain.rates.astype(int)]
     event_counts = np.array(
@@ -1169,7 +1169,7 @@ class _States:
     model : the model
     value_by_expr : every number of the model, at points that all have the same transitions
     cycles : the cycle of each kind, with its number of processors or of followed customers
-    rounds : expression for the number of rounds of a phase; None for cycles without end
+    round_count : expression for the number of rounds of a phase; None for cycles without end
     alternatives : words for the message of a refusal: how to get an answer nevertheless
     streams : arrivals of each kind that is a stream, by the index of the kind
     most_customers : largest number of customers of all streams together; None without a limit
@@ -1189,7 +1189,7 @@ class _States:
         model: Model,
         value_by_expr: Mapping[Expr, Array],
         cycles: Sequence[tuple[Any, int]],
-        rounds: Expr | None,
+        round_count: Expr | None,
         alternatives: str = "",
         streams: Mapping[int, _FollowedArrivals] | None = None,
         most_customers: int | None = None,
@@ -1199,7 +1199,7 @@ class _States:
         self.streams = streams or {}
         self.alternatives = alternatives or f"ask for {_other_methods_text(model)}"
         self._value_by_expr = value_by_expr
-        self.rounds = rounds
+        self.round_count = round_count
         self._resources: Mapping[str, Any] = model.resources
         bodies = [cycle for cycle, _ in cycles]
         self._nodes: list[Any] = list(distinct_activities(bodies))
@@ -1769,7 +1769,7 @@ class _States:
             )
         if action in ("go", "start", "cycle"):
             event_names = (index,) if action == "cycle" else ()
-            has_ended = action == "cycle" and self.rounds
+            has_ended = action == "cycle" and self.round_count
             outcomes = (
                 self._outcomes_of_continuing(stack)
                 if action == "go"
@@ -2413,8 +2413,8 @@ class _States:
         end_element = ("cycle", customer_kind, 0)
         body_number = self._body_numbers[customer_kind]
         return (
-            self._outcomes_of_repeat(self.rounds, (end_element,), body_number)
-            if self.rounds
+            self._outcomes_of_repeat(self.round_count, (end_element,), body_number)
+            if self.round_count
             else self._outcomes_of_continuing((end_element, ("do", body_number, 0)))
         )
 

@@ -61,23 +61,23 @@ class Absences:
         """
         detail_function, gradient_function = solution.detail, solution.gradient
 
-        def detail_of_customers(index: int) -> tuple[Solution, int]:
+        def detail_of_customers(point_index: int) -> tuple[Solution, int]:
             """Return the solution of a single point with the values of customers alone, and the
             index of the point in it.
             """
             assert detail_function is not None
-            solution_of_point, inner_index = detail_function(index)
+            solution_of_point, inner_index = detail_function(point_index)
             point_values = {
-                name: entries_at_rows(values[name], np.array([index])) for name in values
+                name: entries_at_rows(values[name], np.array([point_index])) for name in values
             }
             return self(solution_of_point, point_values), inner_index
 
-        def gradient_of_customers(index: int) -> Gradient:
+        def gradient_of_customers(point_index: int) -> Gradient:
             """Return the gradient at a point without the slopes of the customers that stand for
             absent servers.
             """
             assert gradient_function is not None
-            gradient = gradient_function(index)
+            gradient = gradient_function(point_index)
             if not isinstance(gradient.slopes, DeferredShares):
                 return replace(gradient, slopes=self._without_absences(gradient.slopes))
             deferred_slopes = gradient.slopes

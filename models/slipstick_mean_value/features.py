@@ -121,7 +121,7 @@ def _largest_load(
     )
     loads = [0.0]
     for tree in trees:
-        cycle_alone = cycle_time(Traversal(model, value_by_expr, 1, {}), tree.root).mean
+        cycle_time_alone = cycle_time(Traversal(model, value_by_expr, 1, {}), tree.root).mean
         visit_ratios = tree.visit_ratios(value_by_expr)
         work_of_cycle = sum(
             float(
@@ -130,7 +130,7 @@ def _largest_load(
             for visit in queue.visits
             if visit.index in visit_ratios and visit.step is not None
         )
-        time_alone = float(cycle_alone.flat[0].real)
+        time_alone = float(cycle_time_alone.flat[0].real)
         # A cycle without waits is the shortest one, so that the load is the largest.
         loads.append(
             processors * work_of_cycle / queue.servers / time_alone if time_alone > 0 else 0.0

@@ -151,15 +151,17 @@ class BatchServerFormula(BatchServerForm):
         have_long_group_waits = streams.probability_full * mean_waiting_groups > most_groups
         has_long_waits = (streams.probability_full > SELDOM) & (streams.place_load > MOST_TAKEN)
         is_refused = have_long_group_waits | has_long_waits
-        reasons = dict.fromkeys(answerable_rows[is_refused[answerable_rows]].tolist(), PLACES_TAKEN)
-        reasons |= {
+        reason_by_row = dict.fromkeys(
+            answerable_rows[is_refused[answerable_rows]].tolist(), PLACES_TAKEN
+        )
+        reason_by_row |= {
             point_row: str(saturation_error(streams.place_load[point_row]))
             for point_row in answerable_rows[is_saturated[answerable_rows]].tolist()
         }
-        reasons |= dict.fromkeys(streams.unconverged_rows.tolist(), NOT_SETTLED)
-        for point_row, reason in reasons.items():
+        reason_by_row |= dict.fromkeys(streams.unconverged_rows.tolist(), NOT_SETTLED)
+        for point_row, reason in reason_by_row.items():
             answers[point_row] = PointAnswer({}, remarks=Remarks(failed=reason))
-        answerable_rows = np.setdiff1d(answerable_rows, [*reasons])
+        answerable_rows = np.setdiff1d(answerable_rows, [*reason_by_row])
         for point_row, computed_point in zip(
             answerable_rows.tolist(),
             values_of_streams(rounds, answerable_rows, streams),

@@ -212,14 +212,18 @@ class RoundByRound:
     """
 
     def __init__(
-        self, server: RoundServer, work: Array, arrivals: Array, think: Array | None = None
+        self,
+        server: RoundServer,
+        work_by_visit: Array,
+        arrivals: Array,
+        think_times: Array | None = None,
     ) -> None:
         self.server = server
-        self.work = work
-        self.think_times = think
-        self.phase_count = work.shape[1]
-        self.arrival_times = np.zeros(len(work))
-        self.end_times = np.zeros(work.shape)
+        self.work_by_visit = work_by_visit
+        self.think_times = think_times
+        self.phase_count = work_by_visit.shape[1]
+        self.arrival_times = np.zeros(len(work_by_visit))
+        self.end_times = np.zeros(work_by_visit.shape)
         self.due_arrivals: list[tuple[float, int]] = []
         self.next_visit = len(arrivals)
         for visit, time in enumerate(arrivals.tolist()):
@@ -231,11 +235,11 @@ class RoundByRound:
         self.ended_count = self.round_count = self.put_back_count = 0
         self.busy_time = self.served_count = 0.0
         self.booked_times: Array | float = 0.0
-        self.log: list[Array] = []
+        self.log_rows: list[Array] = []
 
     def run(self, until: int | None, events: float) -> RoundRun:
         """Simulate until `until` visits have ended, or `events` customers have been given work."""
-        most_visits = len(self.work) if until is None else until
+        most_visits = len(self.work_by_visit) if until is None else until
         admitted_count = 0
         work_pace = WorkPace()
         while self.ended_count < most_visits and admitted_count < events:
@@ -255,9 +259,9 @@ class RoundByRound:
                 self.ended_count,
                 self.put_back_count,
             ]
-            self.log.append(np.append(log_counts, self.booked_times))
+            self.log_rows.append(np.append(log_counts, self.booked_times))
         return RoundRun(
-            self.arrival_times, self.end_times, self.end_times[:, -1] > 0, np.array(self.log)
+            self.arrival_times, self.end_times, self.end_times[:, -1] > 0, np.array(self.log_rows)
         )
 
     def _wait_for_a_round(self) -> None:
@@ -279,7 +283,7 @@ class RoundByRound:
         """Move the visits that have arrived by now to the queue."""
         while self.due_arrivals and self.due_arrivals[0][0] <= self.now:
             time, visit = heappop(self.due_arrivals)
-            work = self.work[visit].tolist()
+            work = self.work_by_visit[visit].tolist()
             self.arrival_times[visit] = time
             self.waiting_customers.append(_Customer(visit, 0, work[0], later_work=work[1:]))
 
@@ -448,7 +452,7 @@ class RoundByRound:
         self.present_customers.remove(customer)
         self.memory_used -= customer.units_held
         self.ended_count += 1
-        if self.think_times is not None and self.next_visit < len(self.work):
+        if self.think_times is not None and self.next_visit < len(self.work_by_visit):
             time = self.now + float(self.think_times[self.next_visit])
             heappush(self.due_arrivals, (time, self.next_visit))
             self.next_visit += 1

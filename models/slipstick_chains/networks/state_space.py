@@ -853,10 +853,10 @@ class SharedServers(ServedByPhase):
     Parameters
     ----------
     service_time_by_class, class_count, speed_by_number : see `StationState`
-    ranks : rank of each class, all different, the lowest served first with preemption; None where
-        all share
-    weights : of each class; None where all share alike [1]
-    servers : of which a customer uses one at most, where weights hold; None with rates [1]
+    rank_by_class : rank of each class, all different, the lowest served first with preemption; None
+        where all share
+    weight_by_class : of each class; None where all share alike [1]
+    server_count : of which a customer uses one at most, where weights hold; None with rates [1]
     """
 
     def __init__(
@@ -864,38 +864,40 @@ class SharedServers(ServedByPhase):
         service_time_by_class: Mapping[int, PhaseType],
         class_count: int,
         speed_by_number: Array | None,
-        ranks: Mapping[int, int] | None = None,
-        weights: Mapping[int, complex] | None = None,
-        servers: int | None = None,
+        rank_by_class: Mapping[int, int] | None = None,
+        weight_by_class: Mapping[int, complex] | None = None,
+        server_count: int | None = None,
     ) -> None:
         super().__init__(service_time_by_class, class_count, speed_by_number)
-        self.ranks = ranks
-        self.weights = weights
-        self.servers = servers
+        self.rank_by_class = rank_by_class
+        self.weight_by_class = weight_by_class
+        self.server_count = server_count
 
     def _work_by_column(self, rows: Rows) -> Array:
         """Return the work done in a second in each column: shared equally, by weights, or by ranks
         [1] [rows, columns].
         """
         customer_counts = rows.sum(axis=1, dtype=np.int64)
-        if self.weights is not None:
-            weights = np.array([self.weights[class_index] for class_index, _ in self.class_phases])
-            if self.servers is not None and self.servers > 1:
+        if self.weight_by_class is not None:
+            weights = np.array(
+                [self.weight_by_class[class_index] for class_index, _ in self.class_phases]
+            )
+            if self.server_count is not None and self.server_count > 1:
                 from slipstick.queueing.weighted_sharing import weighted_speeds
 
-                speeds = weighted_speeds(weights[:, None], rows.T.astype(float), self.servers)
+                speeds = weighted_speeds(weights[:, None], rows.T.astype(float), self.server_count)
                 return np.asarray(rows * speeds.T)
             weight_by_column: Array = rows * weights
             weight_sum = np.where(customer_counts == 0, 1.0, weight_by_column.sum(axis=1))
             return (self.total_speed(customer_counts) / weight_sum)[:, None] * weight_by_column
-        if self.ranks is None:
+        if self.rank_by_class is None:
             equal_work_by_column: Array = (
                 self.total_speed(customer_counts) / np.maximum(customer_counts, 1)
             )[:, None] * rows
             return equal_work_by_column
         work_by_column = np.zeros(rows.shape, dtype=self.total_speed(customer_counts).dtype)
         customers_of_earlier_ranks = np.zeros(len(rows), dtype=np.int64)
-        rank_by_column = [self.ranks[class_index] for class_index, _ in self.class_phases]
+        rank_by_column = [self.rank_by_class[class_index] for class_index, _ in self.class_phases]
         for column in sorted(range(self.width), key=rank_by_column.__getitem__):
             customers_up_to_rank = customers_of_earlier_ranks + rows[:, column]
             # A rank gets the speed of all customers up to it, less that of the ranks before it.
@@ -911,41 +913,42 @@ class CountedQueue(ServedByPhase):
     service of each class and phase.
 
     Holds where the order of arrival within a class changes no count. The lowest rank is served
-    next, if all differ; or any of those that wait, at random; or with `shares` a class drawn when
-    its service begins: then one column holds all waiting customers. That last holds where every
-    class arrives from outside at a constant rate and the next customer is taken without regard to
-    its class, so that the classes of waiting customers are independent draws.
+    next, if all differ; or any of those that wait, at random; or with `share_by_class` a class
+    drawn when its service begins: then one column holds all waiting customers. That last holds
+    where every class arrives from outside at a constant rate and the next customer is taken without
+    regard to its class, so that the classes of waiting customers are independent draws.
 
     Parameters
     ----------
     service_time_by_class, class_count : see `StationState`
-    servers : number of servers, each of speed 1
-    ranks : rank of each class, all different; None for a random order
-    shares : probability that a waiting customer is of each class [1]
+    server_count : number of servers, each of speed 1
+    rank_by_class : rank of each class, all different; None for a random order
+    share_by_class : probability that a waiting customer is of each class [1]
     """
 
     def __init__(
         self,
         service_time_by_class: Mapping[int, PhaseType],
         class_count: int,
-        servers: int,
-        ranks: Mapping[int, int] | None = None,
-        shares: Mapping[int, complex] | None = None,
+        server_count: int,
+        rank_by_class: Mapping[int, int] | None = None,
+        share_by_class: Mapping[int, complex] | None = None,
     ) -> None:
         super().__init__(
             service_time_by_class,
             class_count,
-            np.arange(servers + 1.0),
-            len(service_time_by_class) if shares is None else 1,
+            np.arange(server_count + 1.0),
+            len(service_time_by_class) if share_by_class is None else 1,
         )
-        self.servers = servers
-        self.is_ranked = ranks is not None
-        self.shares = shares
+        self.server_count = server_count
+        self.is_ranked = rank_by_class is not None
+        self.share_by_class = share_by_class
         self.class_order = sorted(
-            self.service_time_by_class, key=lambda class_index: ranks[class_index] if ranks else 0
+            self.service_time_by_class,
+            key=lambda class_index: rank_by_class[class_index] if rank_by_class else 0,
         )
         self.waiting_column_by_class = {
-            class_index: column if shares is None else 0
+            class_index: column if share_by_class is None else 0
             for column, class_index in enumerate(self.class_order)
         }
 
@@ -954,9 +957,12 @@ class CountedQueue(ServedByPhase):
         later, return the expected number [rows, classes].
         """
         present_by_class = super().present(rows)
-        if self.shares is not None:
+        if self.share_by_class is not None:
             share_by_class = np.array(
-                [self.shares.get(class_index, 0.0) for class_index in range(self.class_count)]
+                [
+                    self.share_by_class.get(class_index, 0.0)
+                    for class_index in range(self.class_count)
+                ]
             )
             return np.asarray(present_by_class + rows[:, :1] * share_by_class)
         for class_index, column in self.waiting_column_by_class.items():
@@ -967,7 +973,7 @@ class CountedQueue(ServedByPhase):
         """Yield the rows after a customer of a class arrives: it waits if all servers are busy,
         else its service begins.
         """
-        is_all_busy = rows[:, self.first_service_column :].sum(axis=1) >= self.servers
+        is_all_busy = rows[:, self.first_service_column :].sum(axis=1) >= self.server_count
         waiting_indices = np.flatnonzero(is_all_busy)
         beginning_indices = np.flatnonzero(~is_all_busy)
         if len(waiting_indices):
@@ -986,7 +992,7 @@ class CountedQueue(ServedByPhase):
         busy [count, columns].
         """
         rows = super().rows_after_arrivals(row, class_index, arrival_count)
-        free_servers = self.servers - int(row[:, self.first_service_column :].sum())
+        free_servers = self.server_count - int(row[:, self.first_service_column :].sum())
         waiting_count = np.maximum(
             np.arange(1, arrival_count + 1, dtype=rows.dtype) - max(0, free_servers), 0
         )
@@ -1021,8 +1027,8 @@ class CountedQueue(ServedByPhase):
             for origin_indices, rows_after, probability in self._begin_service(
                 rows_with_increments(rows, (column, -1)), called_indices, class_index
             ):
-                if self.shares is not None:
-                    probability = self.shares[class_index] * probability
+                if self.share_by_class is not None:
+                    probability = self.share_by_class[class_index] * probability
                 elif not self.is_ranked:
                     probability = (
                         probability * rows[origin_indices, column] / waiting_count[origin_indices]
@@ -1045,7 +1051,7 @@ class OrderedQueue(StationState):
     service_time_by_class, class_count, speed_by_number : see `StationState`
     discipline : of the order of arrival, its reverse, or by rank
     most_present : most customers present
-    ranks : rank of each class, the lowest first
+    rank_by_class : rank of each class, the lowest first
     """
 
     def __init__(
@@ -1055,7 +1061,7 @@ class OrderedQueue(StationState):
         speed_by_number: Array,
         discipline: Discipline,
         most_present: int,
-        ranks: Mapping[int, int],
+        rank_by_class: Mapping[int, int],
     ) -> None:
         super().__init__(service_time_by_class, class_count, speed_by_number)
         self.discipline = discipline
@@ -1077,7 +1083,8 @@ class OrderedQueue(StationState):
                 self.code_by_class_and_phase[class_index, phase] = len(self.class_and_phase_by_code)
                 self.class_and_phase_by_code.append((class_index, phase))
         self.rank_by_code = np.array(
-            [-1] + [ranks[class_index] for class_index, _ in self.class_and_phase_by_code[1:]]
+            [-1]
+            + [rank_by_class[class_index] for class_index, _ in self.class_and_phase_by_code[1:]]
         )
 
     def present(self, rows: Rows) -> Array:
@@ -1298,8 +1305,8 @@ def station_state(
             service_time_by_class,
             class_count,
             speed_by_number,
-            weights=weights,
-            servers=servers_of_weights,
+            weight_by_class=weights,
+            server_count=servers_of_weights,
         )
     # Of one class in one phase the number present does not depend on who is served.
     if (
@@ -1316,7 +1323,7 @@ def station_state(
         ):
             return SharedServers(service_time_by_class, class_count, speed_by_number, ranks)
     if rates is None and discipline.blind and shares is not None:
-        return CountedQueue(service_time_by_class, class_count, servers, shares=shares)
+        return CountedQueue(service_time_by_class, class_count, servers, share_by_class=shares)
     if discipline.order == RANDOM:
         if rates is not None:
             raise ModelError(

@@ -250,9 +250,12 @@ class _Supersteps:
         for phase_number, phase in enumerate(self.counts.phases, 1):
             processor_activities = [
                 self._activity_of_processor(
-                    tally, phase.repeat, f"work.{phase_number}.{index}", index == 0
+                    tally,
+                    phase.repeat,
+                    f"work.{phase_number}.{processor_index}",
+                    processor_index == 0,
                 )
-                for index, tally in enumerate(phase.tallies)
+                for processor_index, tally in enumerate(phase.tallies)
             ]
             yield phase.repeat, processor_activities, self._barriers_of_phase(phase)
 

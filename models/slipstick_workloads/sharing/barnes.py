@@ -137,8 +137,8 @@ def barnes(
         if processor == 0:
             yield body_records.write_span(0, bodies)
         yield Arrive(START)
-        for index in range(steps):
-            step = movement.step(index)
+        for step_index in range(steps):
+            step = movement.step(step_index)
             if processor == 0:
                 yield body_records.read_span(0, bodies)
                 if len(step.moved_bodies):
