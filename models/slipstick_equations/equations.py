@@ -109,7 +109,7 @@ class Equations:
     """
 
     def __init__(self, structure: Expr) -> None:
-        self._symbol_rows: dict[str, tuple[str, str]] = {}
+        self._symbol_by_token: dict[str, tuple[str, str]] = {}
         self._tokens: dict[str, str] = {}
         self.steps: dict[str, Expr] = {}
         self.equations: list[Equation] = []
@@ -117,7 +117,7 @@ class Equations:
         time_with_symbols = self._with_shared_symbols(full_time)
         self.equations.insert(0, Equation("T", "T", time_with_symbols))
         self.equations += [
-            Equation(*self._symbol_rows[self._tokens[name]], right)
+            Equation(*self._symbol_by_token[self._tokens[name]], right)
             for name, right in self.steps.items()
         ]
 
@@ -133,7 +133,7 @@ class Equations:
     def latex(self) -> list[str]:
         r"""Every equation as a line of ``align*``; a long sum continues in the next line."""
         latex_by_token = {
-            token: symbol_latex for token, (_, symbol_latex) in self._symbol_rows.items()
+            token: symbol_latex for token, (_, symbol_latex) in self._symbol_by_token.items()
         }
         return [
             f"{equation.latex_symbol} &= {_broken_line(equation.right_side, latex_by_token)}"
@@ -149,13 +149,13 @@ class Equations:
         parameter_by_name = {
             node.name: node
             for node in nodes
-            if isinstance(node, Parameter) and node.name not in self._symbol_rows
+            if isinstance(node, Parameter) and node.name not in self._symbol_by_token
         }
         return list(parameter_by_name.values())
 
     def _text_with_symbols(self, equation_text: str) -> str:
         """Return the text of an equation in which symbols replace their placeholder names."""
-        for token, (symbol_text, _) in self._symbol_rows.items():
+        for token, (symbol_text, _) in self._symbol_by_token.items():
             equation_text = equation_text.replace(token, symbol_text)
         return equation_text
 
@@ -163,8 +163,8 @@ class Equations:
         """Return a placeholder name for a symbol such as `t[x]`, which cannot be the name of a
         parameter.
         """
-        token = f"SYMBOL{len(self._symbol_rows):06d}"
-        self._symbol_rows[token] = (symbol_text, symbol_latex)
+        token = f"SYMBOL{len(self._symbol_by_token):06d}"
+        self._symbol_by_token[token] = (symbol_text, symbol_latex)
         return token
 
     def _without_steps(self, expr: Expr) -> Expr:
@@ -200,7 +200,7 @@ class Equations:
             if use_count_by_id[id(node)] > 1 and size_by_id[id(node)] >= _LEAST_NODES_OF_SYMBOL:
                 symbol_number = len(self.equations) + 1
                 token = self._placeholder_name(f"x{symbol_number}", f"x_{{{symbol_number}}}")
-                self.equations.append(Equation(*self._symbol_rows[token], new_nodes[id(node)]))
+                self.equations.append(Equation(*self._symbol_by_token[token], new_nodes[id(node)]))
                 new_nodes[id(node)] = Parameter(token, node.dimension)
         return new_nodes[id(expr)]
 

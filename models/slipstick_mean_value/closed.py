@@ -272,16 +272,16 @@ def _write_answers(
     with_account : also write the account and the use of each queue
     """
     groups = unlumped_recursion.model.population.groups
-    cycle_times = {
+    cycle_time_by_group = {
         group.name: cycle.time.mean
         for group, cycle in zip(groups, solved_population.state.cycles, strict=True)
         if group.name and cycle is not None
     }
-    booked_times = {}
+    booked_time_by_label = {}
     use_by_queue = {}
     if with_account:
         queue_names = [queue.name for queue in unlumped_recursion.queues]
-        booked_times = lumping.divide_account(
+        booked_time_by_label = lumping.divide_account(
             recursion.account(solved_population), unlumped_recursion.labels
         )
         use_by_queue = lumping.copy_uses(recursion.use_by_queue(solved_population), queue_names)
@@ -290,9 +290,9 @@ def _write_answers(
         solved_population.point_indexes,
         solved_population.row_by_point,
         first_cycle.time.mean,
-        time_by_label=booked_times,
+        time_by_label=booked_time_by_label,
         use_by_queue=use_by_queue,
-        time_by_group=cycle_times,
+        time_by_group=cycle_time_by_group,
         pipeline_times=first_cycle.visit_times.pipeline_times,
     )
 
