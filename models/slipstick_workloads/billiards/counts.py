@@ -117,7 +117,7 @@ def observe(
     bin_width : of a time bin of the queue [balls' mean distance / greatest speed]
     is_direct : a bin is found from its time, so that a search passes collisions of one bin only
 
-    >>> observe(balls=100, collisions=1000, seed=1).parallelism(1)
+    >>> observe(balls=100, collision_count=1000, seed=1).parallelism(1)
     1.0
     """
     collisions_of_run = min(COLLISIONS_PER_BALL * balls, collision_count)
