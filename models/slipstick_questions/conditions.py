@@ -32,6 +32,9 @@ intervals.
 
 _COMPARISON_SIGNS = ("<", "<=", ">", ">=")
 
+BASE_THERE = "base_there."
+"""How names of values begin that are those of the base at the searched place."""
+
 LIMIT = late_pattern(rf"({ONE_VALUE})\s*(?:<=|>=|<|>)\s*[\d.]")
 """A condition that limits one value of an answer by a number."""
 
@@ -332,6 +335,7 @@ def condition_of(
     formulas: Mapping[str, str] | None = None,
     *,
     is_formula: bool = False,
+    base_there: Evaluator | None = None,
 ) -> Condition:
     """Read a condition on the answers of a case; a name without a case stands for a column of
     `case`. Nothing is solved.
@@ -348,6 +352,8 @@ def condition_of(
     formulas : formulas that the text may use by their names
     is_formula : the text is the left side alone, such as ``2 * time``, and the condition that it is
         at least 0
+    base_there : the base at the values that are varied, whose values have names that begin with
+        ``base_there``; None where nothing is varied
 
     Raises
     ------
@@ -364,6 +370,8 @@ def condition_of(
         else own_case
     )
     cases = {"": case, "own.": own_case, **base_case}
+    if base_there is not None:
+        cases[BASE_THERE] = base_there
     condition_names = _ConditionNames(cases, given_units or {}, formulas or {})
     try:
         if is_formula:
@@ -373,6 +381,8 @@ def condition_of(
             comparisons = read_condition(text, condition_names, allow_answers=True)
     except FormulaError as error:
         message = condition_names.message_as_written(str(error))
+        if str(error.name).startswith(BASE_THERE) and base_there is None:
+            message = "only a search (seek) compares with the base at the same place"
         if error.name in case.built.entries:
             message = (
                 f"{error.name} is an input with one value here; a condition compares values of an"
@@ -380,7 +390,11 @@ def condition_of(
             )
         raise study.refusal(place, message) from None
     used_names = condition_names.used_names.values()
-    columns = {parameter.name: column for parameter, prefix, column in used_names if not prefix}
+    columns = {
+        parameter.name: f"{prefix}{column}"
+        for parameter, prefix, column in used_names
+        if prefix in ("", BASE_THERE)
+    }
     all_columns = {parameter.name: column for parameter, _, column in used_names}
     for comparison in comparisons:
         if comparison.relation not in _COMPARISON_SIGNS:
@@ -396,7 +410,7 @@ def condition_of(
     other_cases = {
         parameter.name: (cases[prefix], column)
         for parameter, prefix, column in used_names
-        if prefix
+        if prefix not in ("", BASE_THERE)
     }
     return Condition(text, comparisons, columns, other_cases, case, tuple(given_units or {}))
 

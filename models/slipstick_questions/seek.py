@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -20,6 +20,7 @@ from slipstick.errors import (
     UnknownNameError,
     did_you_mean,
 )
+from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.report.formatting import (
     NO_ENDS,
@@ -50,17 +51,30 @@ from slipstick.results.question import (
     TitleAnswer,
     verdict_word,
 )
-from slipstick.results.sweep import PointTable, Provenance
+from slipstick.results.sweep import PointTable, Provenance, split_name
 from slipstick.results.words import NO_WORDS, Words, as_words
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve_once
 from slipstick.schema.kinds.study import YEAR, AxisSpec
 from slipstick.schema.text import Scalar, canonical
-from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, quantity_node
+from slipstick.study.cases import (
+    BASE,
+    Place,
+    StudyContext,
+    axis_nodes,
+    numbers_of,
+    quantity_node,
+)
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.questions import Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PROBABILITY, LOW_PROBABILITY, drawn_columns
-from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
+from slipstick_questions.conditions import (
+    BASE_THERE,
+    LIMIT,
+    Condition,
+    ConditionSides,
+    condition_of,
+)
 from slipstick_questions.search_picture import SearchCurves, search_figure
 from slipstick_questions.sign_changes import MARGIN_OF_EQUAL_SIDES, Change, decide
 from slipstick_questions.specs import SearchPictureSpec, SeekSpec
@@ -129,6 +143,8 @@ class ConditionSearch:
         keeps
     is_one_of_cases : the study has further cases, which are not searched
     values_at_limit : what the study asks for, at the last or first place where the condition holds
+    fixed_limit : the right side of the condition and the case whose values as given it is made of;
+        None for other conditions
     """
 
     name: str
@@ -160,6 +176,7 @@ class ConditionSearch:
     setting: tuple[tuple[str, float, str], ...] = field(default=(), repr=False)
     is_one_of_cases: bool = field(default=False, repr=False)
     values_at_limit: Mapping[str, Value] = field(default_factory=dict, repr=False)
+    fixed_limit: tuple[Value, str] | None = field(default=None, repr=False)
 
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
@@ -337,7 +354,11 @@ class SeekResult(QuestionResult):
             f"with {given_texts[0]}" if len({*given_texts}) == 1 else "with the values as given"
         )
         cases_text = f" {join_phrases(named_cases)}" if len(named_cases) > 1 else ""
-        return TitleAnswer(f"{word},{cases_text} {value_in_words}", uncapitalized(headline))
+        return TitleAnswer(
+            f"{word},{cases_text} {value_in_words}",
+            uncapitalized(headline),
+            condition=self.searches[0].condition,
+        )
 
     def examined(self) -> list[str]:
         """Return the cases that were searched."""
@@ -447,30 +468,121 @@ class SeekResult(QuestionResult):
 
 
 @dataclass(frozen=True)
-class _CaseSearch:
-    """The search for one case: ascending places, a function from places to values by path, and a
-    condition on the answers.
+class _VariedCase:
+    """A case of which one quantity is varied.
 
-    `model_at` builds the model of a place, if what is varied shapes the model. Where only whole
-    numbers are possible, `places` are all of them; a few are looked at first.
+    Parameters
+    ----------
+    case : at the first place
+    values : from places to values by path
+    model_at : builds the model of a place, if what is varied shapes the model
+    """
+
+    case: Evaluator
+    values: Callable[[Array], dict[str, Array]]
+    model_at: Callable[[float], Evaluator] | None = None
+
+    def table_at(
+        self, places: Array, names: Collection[str] | None, run_factor: float = 1.0
+    ) -> PointTable:
+        """Return the values with some names, or all, at places."""
+        if self.model_at is None:
+            return self.case.with_longer_simulations(run_factor).point_table(
+                self.values(places), names
+            )
+        tables = (
+            self.model_at(float(place)).with_longer_simulations(run_factor).point_table({}, names)
+            for place in places
+        )
+        rows_and_tables = ((np.array([row]), table) for row, table in enumerate(tables))
+        return PointTable.join(len(places), rows_and_tables)
+
+    def base_columns(
+        self, places: Array, names: Collection[str], run_factor: float
+    ) -> dict[str, Array]:
+        """Return the columns of a base at the searched places, by their names in a condition."""
+        columns = self.table_at(places, {*_names_of_base(names)}, run_factor).columns
+        if not self.case.form.is_estimated:
+            # What is computed exactly has an interval without width.
+            columns = {
+                **{
+                    f"{end}[{name}]": columns[name]
+                    for name in columns
+                    if split_name(name)[0] not in ("low", "high")
+                    for end in ("low", "high")
+                },
+                **columns,
+            }
+        return {_name_at_base(name): column for name, column in columns.items()}
+
+    def drawn_base_columns(
+        self, places: Array, names: Collection[str]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the columns of a base at draws of its uncertain settings, by their names in a
+        condition [draws, places].
+        """
+        drawn = drawn_columns(self.case, self.values(places), {*_names_of_base(names)}, len(places))
+        return {_name_at_base(name): column for name, column in drawn.items()}
+
+
+def _names_of_base(names: Iterable[str]) -> Iterator[str]:
+    """Yield which columns of the base a condition reads at the searched places."""
+    return (name.replace(BASE_THERE, "") for name in names if BASE_THERE in name)
+
+
+def _name_at_base(name: str) -> str:
+    """Return the name of a column of the base at the searched place, and of an end of it."""
+    kind, label = split_name(name)
+    return f"{kind}[{BASE_THERE}{label}]" if kind in ("low", "high") else f"{BASE_THERE}{name}"
+
+
+@dataclass(frozen=True)
+class _CaseSearch:
+    """The search for one case: ascending places, the case varied along them, and a condition on the
+    answers.
+
+    Where only whole numbers are possible, `places` are all of them; a few are looked at first.
+    `base_there` is the base at the same places, if the condition reads it.
     """
 
     name: str
     spec: SeekSpec
-    case: Evaluator
+    varied: _VariedCase
     condition: Condition
     places: Sequence[float]
-    values: Callable[[Array], dict[str, Array]]
     path: str
     unit: str
     beyond: tuple[str, ...] = ()
     doubts: tuple[DoubtfulRates, ...] = ()
-    model_at: Callable[[float], Evaluator] | None = None
+    base_there: _VariedCase | None = None
     is_whole: bool = False
     has_trend_named: bool = False
     setting: tuple[tuple[str, float, str], ...] = ()
     is_one_of_cases: bool = False
     asked_names: tuple[str, ...] = ()
+
+    @property
+    def case(self) -> Evaluator:
+        """The case at the first place."""
+        return self.varied.case
+
+    @property
+    def has_uncertain_settings(self) -> bool:
+        """Whether a setting of the case or of the compared base is uncertain."""
+        return any(
+            varied.case.built.uncertain.paths
+            for varied in (self.varied, self.base_there)
+            if varied is not None
+        )
+
+    @property
+    def shapes_model(self) -> bool:
+        """Whether what is varied shapes the model of the case or of the compared base."""
+        return any(
+            varied.model_at is not None
+            for varied in (self.varied, self.base_there)
+            if varied is not None
+        )
 
     @property
     def has_only_places(self) -> bool:
@@ -501,32 +613,23 @@ class _CaseSearch:
         """Solve the case at places. Return the answers in a table; simulations are longer than the
         case's own by the factor `run_factor`.
         """
-        return self._values_at(places, self.condition.needed_columns, run_factor)
+        names = self.condition.needed_columns
+        own_names = {name for name in names if BASE_THERE not in name}
+        table = self.varied.table_at(places, own_names, run_factor)
+        if self.base_there is None:
+            return table
+        base_columns = self.base_there.base_columns(places, names, run_factor)
+        return replace(table, columns={**table.columns, **base_columns})
 
     def asked_values(self, place: float) -> dict[str, Value]:
         """Return the values that the study asks for at a place, by name."""
         names = [name for name in self.asked_names if name in self.case.names]
-        columns = self._values_at(np.array([place]), {*names}).columns
+        columns = self.varied.table_at(np.array([place]), {*names}).columns
         return {
             name: Value(float(columns[name][0]), self.case.names[name])
             for name in names
             if name in columns and np.isfinite(columns[name][0])
         }
-
-    def _values_at(
-        self, places: Array, names: set[str] | None, run_factor: float = 1.0
-    ) -> PointTable:
-        """Return the values with some names, or all, at places."""
-        if self.model_at is None:
-            return self.case.with_longer_simulations(run_factor).point_table(
-                self.values(places), names
-            )
-        tables = (
-            self.model_at(float(place)).with_longer_simulations(run_factor).point_table({}, names)
-            for place in places
-        )
-        rows_and_tables = ((np.array([row]), table) for row, table in enumerate(tables))
-        return PointTable.join(len(places), rows_and_tables)
 
     def columns(self, places: Array, run_factor: float = 1.0) -> dict[str, Array]:
         """Return the columns of the answers of `solved`, without their provenance."""
@@ -577,7 +680,12 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
     if axis_numbers is None or not 1900 <= min(axis_numbers) <= max(axis_numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
     places = _rising_places(axis_numbers, study, place)
-    condition = condition_of(spec.where, (*place, "where"), track.case, study)
+    varied = _VariedCase(track.case, track.values)
+    base_there = None
+    if BASE_THERE in spec.where:
+        base_track = trended_case(BASE, trend_spec, base_year, (*place, "base_year"), study)
+        base_there = _VariedCase(base_track.case, base_track.values)
+    condition = _condition_of_search(spec, place, varied, base_there, study)
     rates_outside = rates_outside_periods(track.trend, base_year, places)
     doubtful = doubts_on_rates(track, places, condition.read)
     trends = {spec.trend, *getattr(study.spec.questions.get("project"), "trends", ())}
@@ -585,14 +693,14 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
     return _CaseSearch(
         name,
         spec,
-        track.case,
+        varied,
         condition,
         places,
-        track.values,
         YEAR,
         "1",
         rates_outside,
         doubtful,
+        base_there=base_there,
         has_trend_named=len(trends - {""}) > 1,
     )
 
@@ -626,37 +734,84 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
             nodes[::-1],
         )  # rising rates are falling times of a byte
     places = _rising_places(axis_values, study, place)
-    case_evaluator = with_values(case, settings, {spec.of: nodes[0]}, study.library)
-    path = canonical(case_evaluator.inputs.tree, spec.of)
-    shapes_model = not case_evaluator.built.are_free([path])
-    if shapes_model and spec.step is None and not is_whole:
-        suggestion = did_you_mean(spec.of, sorted(case_evaluator.built.free_paths))
-        message = f"no answer of {case} depends continuously on {spec.of}{suggestion}"
-        raise study.refusal(
-            (*place, "of"), f"{message}; to look at single values of it, give a step"
-        )
-    condition = condition_of(spec.where, (*place, "where"), case_evaluator, study)
     node_by_place = dict(zip(places, nodes, strict=True))
-
-    def evaluator_at(place_value: float) -> Evaluator:
-        return evaluator(case, {**settings, spec.of: node_by_place[place_value]}, study.library)
-
-    model_at = evaluator_at if shapes_model else None
+    has_places_only = spec.step is not None or is_whole
+    varied = _varied_along(spec.of, case, node_by_place, has_places_only, place, study)
+    base_there = (
+        _varied_along(spec.of, BASE, node_by_place, has_places_only, place, study)
+        if BASE_THERE in spec.where and BASE in study.cases
+        else None
+    )
+    path = canonical(varied.case.inputs.tree, spec.of)
     return _CaseSearch(
         name,
         spec,
-        case_evaluator,
-        condition,
+        varied,
+        _condition_of_search(spec, place, varied, base_there, study),
         places,
-        lambda place_value: {path: place_value},
         path,
         axis.unit,
-        model_at=model_at,
+        base_there=base_there,
         is_whole=is_whole,
-        setting=tuple(_chosen_elsewhere(path, case_evaluator, study)),
+        setting=tuple(_chosen_elsewhere(path, varied.case, study)),
         is_one_of_cases=len(study.cases) > 1 and len(spec.cases) == 1,
         asked_names=tuple(study.spec.answer),
     )
+
+
+def _varied_along(
+    path: str,
+    case: str,
+    node_by_place: Mapping[float, Scalar],
+    has_places_only: bool,
+    place: Place,
+    study: StudyContext,
+) -> _VariedCase:
+    """Return a case varied along a parameter.
+
+    Parameters
+    ----------
+    path : of the parameter
+    case : its name
+    node_by_place : the value of the parameter at each place, as written in a file
+    has_places_only : only the listed places are searched
+    place : where the search stands
+    study : the study
+
+    Raises
+    ------
+    SpecError : the case has no such parameter, or its answers change by jumps between the places
+    """
+    settings = study.cases[case]
+    first_node = next(iter(node_by_place.values()))
+    case_evaluator = with_values(case, settings, {path: first_node}, study.library)
+    path_in_model = canonical(case_evaluator.inputs.tree, path)
+    if case_evaluator.built.are_free([path_in_model]):
+        return _VariedCase(case_evaluator, lambda places: {path_in_model: places})
+    if not has_places_only:
+        suggestion = did_you_mean(path, sorted(case_evaluator.built.free_paths))
+        message = f"no answer of {case} depends continuously on {path}{suggestion}"
+        raise study.refusal(
+            (*place, "of"), f"{message}; to look at single values of it, give a step"
+        )
+
+    def evaluator_at(place_value: float) -> Evaluator:
+        return evaluator(case, {**settings, path: node_by_place[place_value]}, study.library)
+
+    return _VariedCase(case_evaluator, lambda places: {path_in_model: places}, evaluator_at)
+
+
+def _condition_of_search(
+    spec: SeekSpec,
+    place: Place,
+    varied: _VariedCase,
+    base_there: _VariedCase | None,
+    study: StudyContext,
+) -> Condition:
+    """Read the condition of a search."""
+    base_evaluator = None if base_there is None else base_there.case
+    where = (*place, "where")
+    return condition_of(spec.where, where, varied.case, study, base_there=base_evaluator)
 
 
 def _chosen_elsewhere(
@@ -796,7 +951,26 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         setting=case_search.setting,
         is_one_of_cases=case_search.is_one_of_cases,
         values_at_limit=_values_at_limit(case_search, changes),
+        fixed_limit=_fixed_limit(condition, columns, nearest or 0),
     )
+
+
+def _fixed_limit(
+    condition: Condition, columns: Mapping[str, Array], index: int
+) -> tuple[Value, str] | None:
+    """Return the right side of a single comparison and the case whose values as given it is made
+    of; None for other conditions.
+    """
+    cases = {evaluator_of_name.case for evaluator_of_name, _ in condition.other_columns.values()}
+    if len(condition.parts) != 1 or len(cases) != 1:
+        return None
+    (comparison,) = condition.parts
+    names_right = {parameter.name for parameter in parameters(comparison.right)}
+    if not names_right or names_right & condition.columns.keys():
+        return None
+    (sides,) = condition.sides(columns)
+    value = Value(float(sides.right[0, index]), str(comparison.right.dimension))
+    return value, cases.pop()
 
 
 def _values_at_limit(case_search: _CaseSearch, changes: Sequence[Change]) -> Mapping[str, Value]:
@@ -870,7 +1044,7 @@ def _changes_and_undecided(
         searched_places.places,
         None if case_search.has_only_places else case_search.columns,
     )
-    if not case_search.case.built.uncertain.paths or case_search.model_at is not None:
+    if not case_search.has_uncertain_settings or case_search.shapes_model:
         return changes, undecided_stretches
     drawn_margins = _drawn_margins(case_search, searched_places.places)
     if not changes:
@@ -910,9 +1084,12 @@ def _drawn_margins(case_search: _CaseSearch, places: Array) -> Array:
     places].
     """
     count = len(places)
-    columns = drawn_columns(
-        case_search.case, case_search.values(places), case_search.condition.needed_columns, count
-    )
+    names = case_search.condition.needed_columns
+    own_names = {name for name in names if BASE_THERE not in name}
+    varied = case_search.varied
+    columns = drawn_columns(varied.case, varied.values(places), own_names, count)
+    if case_search.base_there is not None:
+        columns |= case_search.base_there.drawn_base_columns(places, names)
     margins, _ = case_search.condition.margin_and_mask(
         {name: column.ravel() for name, column in columns.items()}
     )
@@ -1215,11 +1392,21 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
         has_lists = any(len(cases) > 1 for cases in cases_by_range.values())
         # A list of cases has an "and" of its own.
         ranges_text = "; ".join(phrases) if has_lists else join_phrases(phrases)
-        return f"{beginning} {ranges_text}{unshown}"
+        return f"{beginning} {ranges_text}{unshown}{_shared_limit_text(searches, words)}"
     clauses = _clauses_by_outcome([first_search, *further_shown], words)
     has_bounds = any(search.changes for search in (first_search, *further_shown))
     separator = "" if has_bounds else ":"
-    return f"{beginning}{separator} {'; '.join(clauses)}{unshown}"
+    return (
+        f"{beginning}{separator} {'; '.join(clauses)}{unshown}{_shared_limit_text(searches, words)}"
+    )
+
+
+def _shared_limit_text(searches: Sequence[ConditionSearch], words: Words) -> str:
+    """Return in brackets the limit that is made of the values of a case as given, if it is the same
+    in all searches.
+    """
+    limits = {phrase for search in searches for phrase in _fixed_limit_phrase(search, words)}
+    return f" ({limits.pop()})" if len(limits) == 1 else ""
 
 
 _ASKS_FOR_SETTING = late_pattern(
@@ -1265,7 +1452,19 @@ def _setting_text(search: ConditionSearch, words: Words) -> str:
     settings = [setting_phrase(*path_value_unit, words) for path_value_unit in search.setting]
     remarks = [words.case(search.case)] * search.is_one_of_cases
     remarks += [f"with {join_phrases(settings)}"] if settings else []
+    remarks += [*_fixed_limit_phrase(search, words)]
     return f" ({', '.join(remarks)})" if remarks else ""
+
+
+def _fixed_limit_phrase(search: ConditionSearch, words: Words) -> Iterator[str]:
+    """Yield the limit of a condition that is made of the values of a case as given: a reader may
+    expect that the case is varied, too.
+    """
+    if search.fixed_limit is not None:
+        limit, case = search.fixed_limit
+        name = search.curves.left_side if search.curves else ""
+        amount = value_amount(name, limit.value, limit.unit)
+        yield f"limit {amount}, of {words.case(case)} as given"
 
 
 def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:

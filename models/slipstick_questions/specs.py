@@ -109,7 +109,8 @@ class SeekSpec(QuestionSpec):
     where: Note = Field(
         description=(
             "the condition, such as efficiency >= 0.6; own.efficiency is the efficiency of the"
-            " case as given, base.efficiency that of the base as given"
+            " case as given, base.efficiency that of the base as given, base_there.efficiency"
+            " that of the base at the same value of the quantity that is varied"
         )
     )
     step: Any = Field(

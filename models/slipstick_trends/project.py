@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -130,6 +131,22 @@ _MOST_TRACKS_TOLD = 3
 _MOST_SENTENCES_OF_CASES = 3
 
 
+_YEAR_IN_TITLE = late_pattern(r"\b(?:19|20|21)\d\d\b")
+
+
+def _index_of_year(title: str, years: Sequence[float]) -> int:
+    """Return the index of the last projected year that is not after a year that a title names; of
+    the last one if the title names none of these years.
+
+    >>> years = [2022.0, 2024.0, 2026.0]
+    >>> [_index_of_year(title, years) for title in ("By 2025?", "By 2010?", "Soon?")]
+    [1, 2, 2]
+    """
+    named_years = [float(match) for match in _YEAR_IN_TITLE.findall(title)]
+    named_years = [year for year in named_years if years[0] <= year <= years[-1]]
+    return bisect_right(years, named_years[-1]) - 1 if named_years else len(years) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class ProjectResult(QuestionResult):
     """The result of a projection: the answers of cases over the years ahead."""
@@ -179,19 +196,23 @@ class ProjectResult(QuestionResult):
         ]
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
-        """Return how likely the watched condition is in the last year, as an answer to the title;
-        None unless one condition is watched over the years of one case, with draws of the rates.
+        """Return how likely the watched condition is in the year that the title names, or in the
+        last one, as an answer to the title; None unless one condition is watched over the years of
+        one case, with draws of the rates.
         """
         histories = [history for track in self.projection.tracks for history in track.conditions]
         if len(histories) != 1 or self.projection.factors is not None:
             return None
         (history,) = histories
-        if history.holds_last is None:
+        if not history.shares_of_draws:
             return None
+        index = _index_of_year(words.title, self.projection.years)
+        share = history.shares_of_draws[index]
         clause = history.condition if history.is_worded else words.condition(history.condition)
-        last_year = year_text(float(self.projection.years[-1]))
-        sentence = f"in {last_year} {clause} in {percent(history.holds_last)} of the random draws"
-        return TitleAnswer(likelihood_word(history.holds_last), sentence, False, stands_alone=True)
+        year = year_text(float(self.projection.years[index]))
+        sentence = f"in {year} {clause} in {percent(share)} of the random draws"
+        word = likelihood_word(share)
+        return TitleAnswer(word, sentence, False, stands_alone=True, condition=history.condition)
 
     def examined(self) -> list[str]:
         """List the cases that are projected, if there are several."""
@@ -984,14 +1005,14 @@ def _condition_history(
         else change
         for change in crossings
     )
-    share_holding_last = None if margins is None else float(np.mean(margins[:, -1] >= 0))
+    shares_of_draws = [] if margins is None else np.mean(margins >= 0, axis=0).tolist()
     return ConditionHistory(
         condition.text,
         holds_first,
         crossings_with_bands,
         tuple(undecided_stretches),
         tuple(_stretches_of_years(years_examined, ~has_answer)),
-        share_holding_last,
+        tuple(shares_of_draws),
         condition.is_worded,
     )
 

@@ -90,7 +90,8 @@ class ConditionHistory:
     crossings : the years in which it begins or ceases to hold
     undecided_spans : spans of years in which random errors of a simulation do not let it be decided
     unanswered_spans : spans of years in which a value of it has no answer
-    holds_last : share of the draws of the rates in which it holds in the last year [1]
+    shares_of_draws : share of the draws of the rates in which it holds, in each projected year [1];
+        empty without draws
     is_worded : whether the study states the condition in words of its own
     """
 
@@ -99,8 +100,13 @@ class ConditionHistory:
     crossings: tuple[Change, ...]
     undecided_spans: tuple[tuple[float, float], ...] = ()
     unanswered_spans: tuple[tuple[float, float], ...] = ()
-    holds_last: float | None = None
+    shares_of_draws: tuple[float, ...] = ()
     is_worded: bool = False
+
+    @property
+    def holds_last(self) -> float | None:
+        """Return the share of the draws in which it holds in the last year; None without draws."""
+        return self.shares_of_draws[-1] if self.shares_of_draws else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,9 @@ class SampleResult(QuestionResult):
         if len(conditions) != 1:
             return None
         (sentence,) = self._condition_sentences(words)
-        return TitleAnswer(likelihood_word(conditions[0].share), sentence, False, stands_alone=True)
+        (condition,) = conditions
+        word = likelihood_word(condition.share)
+        return TitleAnswer(word, sentence, False, stands_alone=True, condition=condition.text)
 
     def decision(self, words: Words) -> Decision | None:
         """Return a table of the outer quantiles and the median of each answer, case by case."""

@@ -571,7 +571,10 @@ MEASURED_ERRORS: dict[
         (0.5, 5.2, 0.8, 7.5),
     ),
     "first come first served with scv below 1": ((1.5, 6.3, 2.3, 9.5), (0.8, 7.9, 1.6, 9.7)),
-    "first come first served with scv of 4": ((7.2, 28, 12, 49), (5.4, 27, 8.6, 46)),
+    "first come first served with scv above 1 (measured with 4)": (
+        (7.2, 28, 12, 49),
+        (5.4, 27, 8.6, 46),
+    ),
     "preemptive priorities": ((3.2, 22, 5.5, 37), (1.5, 22, 2.0, 34)),
     "priorities": ((3.3, 30, 5.9, 43), (1.4, 22, 2.2, 41)),
 }

@@ -21,6 +21,7 @@ from slipstick.results.words import (
     Words,
     as_words,
     is_plural,
+    noun_and_rest,
     singular,
 )
 from slipstick.units import choose_unit, show
@@ -144,13 +145,21 @@ def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends 
 
     >>> setting_amount("technology.protocol", 0.1572, "1", Words())
     '15.7 % of the present'
+    >>> setting_amount("parameters.cells", 8e8, "1", Words())
+    '800,000,000'
     """
     if words.is_factor_on_time(path):
         return f"{percent(value, ends=ends)}{OF_THE_PRESENT}"
     if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_PERCENT_WORDS):
         return percent(value, ends=ends)
-    return quantity(value, unit, 6 if value == int(value) else 4, ends)
+    is_whole = value == int(value)
+    if unit == "1" and value >= _LARGE_COUNT and ends == NO_ENDS:
+        return f"{value if is_whole else float(f'{value:.4g}'):,.0f}"
+    return quantity(value, unit, 6 if is_whole else 4, ends)
 
+
+_LARGE_COUNT = 1e6
+"""The smallest number that is written with commas."""
 
 _ARRIVALS = late_pattern(r"classes\.([^.]+)\.arrivals")
 
@@ -193,6 +202,9 @@ def setting_phrase(path: str, value: float, unit: str, words: Words, ends: Ends 
     '1 copy of the pipeline'
     >>> setting_phrase("classes.users.population", 44, "1", words)
     '44 users'
+    >>> grid = Words(meanings={"parameters.points": "grid points of the whole model"})
+    >>> setting_phrase("parameters.points", 8e8, "1", grid)
+    '800,000,000 grid points of the whole model'
     >>> coded = Words(meanings={"parameters.again": "1: a layer is computed again; 0: it is kept"})
     >>> setting_phrase("parameters.again", 1, "1", coded), coded.quantity("parameters.again")
     ('a mode in which a layer is computed again', 'again')
@@ -203,21 +215,18 @@ def setting_phrase(path: str, value: float, unit: str, words: Words, ends: Ends 
     meaning = words.quantity(path)
     if rate_text := _rate_of_class(path, amount):
         return rate_text
-    first_word, _, other_words = meaning.partition(" ")
-    is_whole = unit == "1" and value == int(value)
+    noun, other_words = noun_and_rest(meaning)
+    is_whole = unit == "1" and (value == int(value) or value >= _LARGE_COUNT)
     if (
         is_whole
-        and first_word == "number"
+        and noun == "number"
         and is_plural(counted_noun := meaning.removeprefix("number of "))
     ):
         is_single = value == 1 and " " not in counted_noun
         return f"{amount} {singular(counted_noun) if is_single else counted_noun}"
-    if is_whole and is_plural(first_word):
-        noun = singular(first_word) if value == 1 else first_word
-        return f"{amount} {noun} {other_words}".rstrip()
-    if is_whole and is_plural(meaning) and " of " not in meaning:
-        return f"{amount} {singular(meaning) if value == 1 else meaning}"
-    return f"{meaning if is_plural(first_word) else with_article(meaning)} of {amount}"
+    if is_whole and is_plural(noun):
+        return f"{amount} {singular(noun) if value == 1 else noun}{other_words}"
+    return f"{meaning if is_plural(noun) else with_article(meaning)} of {amount}"
 
 
 def with_article(noun: str) -> str:
@@ -287,7 +296,7 @@ def _meaning_and_limit(
 
 
 def _is_plural_meaning(meaning: str) -> bool:
-    return is_plural(meaning.partition(" ")[0])
+    return is_plural(noun_and_rest(meaning)[0])
 
 
 def _with_definite_article(meaning: str) -> str:

@@ -37,6 +37,7 @@ from slipstick.report.formatting import (
     percent,
     plain_decimal,
     setting_phrase,
+    uncapitalized,
     value_amount,
     with_article,
     with_noun,
@@ -146,9 +147,40 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         ]
         asks_for_sweep = _HOW_IT_CHANGES.match(results.title)
         lines = [*lines_of_sweep, *lines] if asks_for_sweep else [*lines, *lines_of_sweep]
+    lines = _with_second_answer(lines, names_and_lines, results.title)
     lines[:1] = ["; ".join([*lines[:1], *_unanswered_clauses(results)])]
     lines.append(_basis_sentence(results, value_names))
     return [f"{capital(line).rstrip('.')}." for line in lines if line]
+
+
+_SECOND_QUESTION = late_pattern(
+    r"[,;]? and (?:(?:for|from|with|by|at|in|until) )?"
+    r"(?:which|what|how|where|when|whether|does|do|is|are|will|can)\b",
+    re.IGNORECASE,
+)
+"""How the second question of a title begins."""
+
+
+def _with_second_answer(
+    lines: Sequence[str], names_and_lines: Sequence[tuple[str, str]], title: str
+) -> list[str]:
+    """Return the lines of a head; if the title asks two things, the first line has the headline of
+    another question as well.
+
+    >>> lines = ["The log limits it", "time 2 s", "half the log saves most"]
+    >>> headlines = [("bottleneck", lines[0]), ("rank", lines[2])]
+    >>> _with_second_answer(lines, headlines, "What limits it, and what would help most?")
+    ['The log limits it; half the log saves most', 'time 2 s']
+    """
+    if not lines or not _SECOND_QUESTION.search(title):
+        return [*lines]
+    first_line, *further_lines = lines
+    first_questions = {name for name, line in names_and_lines if line in first_line}
+    for name, line in names_and_lines:
+        if name not in first_questions and line in further_lines:
+            further_lines.remove(line)
+            return [f"{first_line.rstrip('.')}; {uncapitalized(line)}", *further_lines]
+    return [*lines]
 
 
 def _unanswered_clauses(results: Results) -> Iterator[str]:
@@ -200,7 +232,6 @@ def _verdict_on_title(results: Results) -> tuple[QuestionResult | None, TitleAns
     """
     if not asks_yes_or_no(results.title):
         return None, _NO_VERDICT
-    is_opposite_possible = may_ask_for_opposite(results.title)
     questions = sorted(
         results.questions.values(), key=lambda question: not question.states_the_title
     )
@@ -208,7 +239,7 @@ def _verdict_on_title(results: Results) -> tuple[QuestionResult | None, TitleAns
         verdict = question.verdict(results.words, results.cases)
         if verdict is None:
             continue
-        if question.states_the_title or not is_opposite_possible:
+        if question.states_the_title or not may_ask_for_opposite(results.title, verdict.condition):
             return question, verdict
         if verdict.stands_alone:
             return question, verdict._replace(word="")
@@ -678,28 +709,48 @@ def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator
     if not unlike_cases:
         return
     words = results.words
+    compared_cases = [(base, base_answer), *unlike_cases]
+    if _asks_for_best_case(results):
+        extreme_lines = [*_extreme_line(results, compared_cases, value_name)]
+        yield from extreme_lines
+        if extreme_lines and len(compared_cases) <= _FEW_IN_BRACKETS:
+            return
     value_texts = [
         f"{_amount_in_sentence(case_answer, value_name, words)} for {words.case(case)}"
-        for case, case_answer in [(base, base_answer), *unlike_cases]
+        for case, case_answer in compared_cases
     ]
-    if _asks_for_best_case(results):
-        yield from _extreme_line([(base, base_answer), *unlike_cases], value_name, words)
     yield words.value_with_amount(value_name, join_phrases(value_texts))
 
 
+_FEW_IN_BRACKETS = 3
+"""The largest number of cases whose values stand in one sentence with the best one."""
+
+
 def _extreme_line(
-    cases: Sequence[tuple[str, Answer]], value_name: str, words: Words
+    results: Results, cases: Sequence[tuple[str, Answer]], value_name: str
 ) -> Iterator[str]:
-    """Yield a sentence on the case with the best value, which a title with "which" asks for, if its
-    order before the next case is decided.
+    """Yield a sentence on the case with the best value, which a title with "which" asks for, with
+    its setting and the values of a few other cases, if its order before the next case is decided.
     """
-    (first_case, first_answer), (_, second_answer), *_ = _rank_cases(cases, value_name)
-    if not _order_doubt(first_answer, second_answer, value_name):
-        yield (
-            f"of {len(cases)}, {words.case(first_case)} has the"
-            f" {_degree_and_value(value_name, words)}:"
-            f" {_amount_in_sentence(first_answer, value_name, words)}"
-        )
+    words = results.words
+    ranked_cases = _rank_cases(cases, value_name)
+    (first_case, first_answer), (_, second_answer), *_ = ranked_cases
+    if _order_doubt(first_answer, second_answer, value_name):
+        return
+    place = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
+    with_place = f" with {place}" if place else ""
+    further_amounts = [
+        f"{words.case(case)} {_amount_in_sentence(answer, value_name, words)}"
+        for case, answer in ranked_cases[1:]
+    ]
+    in_brackets = (
+        f" ({join_phrases(further_amounts)})" if len(ranked_cases) <= _FEW_IN_BRACKETS else ""
+    )
+    yield (
+        f"of {len(cases)}, {words.case(first_case)} has the"
+        f" {_degree_and_value(value_name, words)}{with_place}:"
+        f" {_amount_in_sentence(first_answer, value_name, words)}{in_brackets}"
+    )
 
 
 def _degree_and_value(value_name: str, words: Words) -> str:

@@ -218,12 +218,14 @@ class TitleAnswer(NamedTuple):
     replaces_headline : the sentence says all that the headline says
     stands_alone : the sentence answers the title without the word, also one that may ask for the
         opposite of the condition
+    condition : the condition that the word is about, as written; empty if it is none alone
     """
 
     word: str
     sentence: str
     replaces_headline: bool = True
     stands_alone: bool = False
+    condition: str = ""
 
 
 YES, NO, UNDECIDED, IN_PART = "Yes", "No", "Undecided", "In part"

@@ -202,6 +202,25 @@ def is_plural(noun: str) -> bool:
     return len(noun) > 3 and noun.endswith("s") and not noun.endswith("ss")
 
 
+_AFTER_NOUN = late_pattern(
+    r"\s(?:of|in|on|at|for|by|per|that|which|along|from|with|after|before)\s"
+)
+"""What stands between the noun of a meaning and what describes it."""
+
+
+def noun_and_rest(meaning: str) -> tuple[str, str]:
+    """Split the meaning of a quantity into its noun and what describes it.
+
+    >>> noun_and_rest("grid points of the model"), noun_and_rest("users a server can hold")
+    (('grid points', ' of the model'), ('users', ' a server can hold'))
+    """
+    first_word = meaning.partition(" ")[0]
+    separator = _AFTER_NOUN.search(meaning)
+    noun = meaning[: separator.start()] if separator else meaning
+    noun = first_word if is_plural(first_word) and not is_plural(noun) else noun
+    return noun, meaning[len(noun) :]
+
+
 def singular(noun: str) -> str:
     """Return the singular of a noun that looks like a plural; empty for others.
 
@@ -572,6 +591,8 @@ class Words:
             return self.quantity(term_match[0])
         if term_match["case"] == "own":
             return f"the {self.value(term_match['of'])} as given"
+        if term_match["case"] == "base_there":
+            return f"that of {self.case('base')}"
         if term_match["case"]:
             return f"that of {self.case(term_match['case'])} as given"
         if term_match["path"]:
@@ -609,13 +630,31 @@ def asks_yes_or_no(title: str) -> bool:
     return bool(_YES_OR_NO.match(title)) and title.rstrip().endswith("?")
 
 
-def may_ask_for_opposite(title: str) -> bool:
+_UPPER_LIMIT = late_pattern(
+    r"\b(?:(?:less|shorter|faster) than|(?:not?|never) (?:more|longer) than|in under)"
+    r"(?=\s+(\d[\d.]*\s*[A-Za-z%]*))",
+    re.IGNORECASE,
+)
+"""Words of a title that set an upper limit, as a condition with <= does."""
+
+
+def may_ask_for_opposite(title: str, condition: str = "") -> bool:
     """Return whether a title has a word, such as "longer" or "helps", with which it may ask whether
-    the condition of a search fails, or compare cases.
+    a condition fails, or compare cases. An upper limit that the condition states as well is no such
+    word.
 
     >>> may_ask_for_opposite("Does it take longer than 2 s?"), may_ask_for_opposite("Does it last?")
     (True, False)
+    >>> title = "Will it take less than 1 ms?"
+    >>> [may_ask_for_opposite(title, text) for text in ("time <= 1 ms", "time >= 1 ms", "")]
+    [False, True, True]
     """
+    comparison = _COMPARISON.fullmatch(condition.strip())
+    limit = _UPPER_LIMIT.search(title)
+    if limit and comparison and comparison[2] in ("<=", "<"):
+        amount_in_condition = f"{comparison[3]}{comparison[4] or ''}"
+        if limit[1].replace(" ", "") == amount_in_condition:
+            title = f"{title[: limit.start()]}{title[limit.end() :]}"
     return bool(_OPPOSITE.search(title))
 
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from slipstick.errors import ModelError, SpecError
 from slipstick.law import LAWS
 from slipstick.report.formatting import question_section
+from slipstick.report.head import head_lines
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
@@ -713,3 +714,86 @@ def test_cases_with_the_same_limit_stand_together(folder: Path) -> None:
     assert table is not None
     assert [*table[0]] == ["", "condition", "latency", "time at the limit"]
     assert [row[2] for row in table[1]] == ["at most 25 us", "at most 25 us", "at most 125 us"]
+
+
+_TWO_OFFERS = """\
+study: 1
+title: Which offer is faster, and for which sizes?
+base: {title: many, model: model.yaml}
+cases: {few: {title: few, parameters.p: 4, parameters.speed: 2}}
+seek:
+  it: {of: parameters.n, from: 1, to: 1000, where: WHERE, cases: [few]}
+"""
+_OFFER = """\
+activity: 1
+parameters:
+  n: {value: 100, meaning: cells of the grid}
+  p: 16
+  speed: 1
+population: {processors: 1}
+cycle:
+  - {name: compute, delay: 1 us * n / p / speed}
+  - {name: reduce, delay: 1 us * p, component: reduce}
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "limit", "sentence"),
+    [
+        # n / 16 + 16 = n / 8 + 4 at n = 192: both offers are compared at the same size.
+        ("time <= base_there.time", 192, "time is at most that of many with at most 192 cells of"),
+        # n / 8 + 4 = 100 / 16 + 16: the base stays at 100 cells.
+        (
+            "time <= base.time",
+            146,
+            "146 cells of the grid (few, limit 22.25 us, of many as given)",
+        ),
+    ],
+)
+def test_cases_are_compared_at_the_same_place_or_with_the_base_as_given(
+    folder: Path, where: str, limit: float, sentence: str
+) -> None:
+    Path("model.yaml").write_text(_OFFER)
+    Path("study.yaml").write_text(_TWO_OFFERS.replace("WHERE", where))
+    results = run(Path("study.yaml"))
+    (search,) = result_of(results, SeekResult).searches
+    (crossing,) = search.crossings
+    assert crossing.value == pytest.approx(limit, rel=1e-12)
+    assert not crossing.starts
+    head = head_lines(results, ["time"])
+    assert sentence.lower() in head[0].lower()
+    sides = [
+        {
+            case: alone("time", parameters__n=f"{place}", **settings)
+            for case, settings in (
+                ("many", {}),
+                ("few", {"parameters__p": "4", "parameters__speed": "2"}),
+            )
+        }
+        for place in (0.999 * limit, 1.001 * limit)
+    ]
+    if "there" in where:
+        assert [times["few"] < times["many"] for times in sides] == [True, False]
+    else:
+        assert [times["few"] < 22.25e-6 for times in sides] == [True, False]
+
+
+def test_only_a_search_reads_the_base_at_the_same_place(folder: Path) -> None:
+    with pytest.raises(SpecError, match="only a search"):
+        found("choose: {vary: {parameters.latency: [1 us, 2 us]}, minimize: base_there.time}")
+
+
+def test_uncertain_settings_shared_by_both_cases_leave_the_crossing_where_it_is(
+    folder: Path,
+) -> None:
+    Path("model.yaml").write_text(
+        _OFFER.replace("1 us", "tick").replace(
+            "  p: 16\n", "  p: 16\n  tick: {value: 1 us, between: [0.5 us, 2 us]}\n"
+        )
+    )
+    Path("study.yaml").write_text(_TWO_OFFERS.replace("WHERE", "time <= base_there.time"))
+    (search,) = result_of(run(Path("study.yaml")), SeekResult).searches
+    (crossing,) = search.crossings
+    # The tick scales both times, so that it cancels in each draw.
+    assert crossing.value == pytest.approx(192, rel=1e-9)
+    assert (crossing.low, crossing.high) == (pytest.approx(192, rel=0.02),) * 2

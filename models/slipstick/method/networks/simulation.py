@@ -195,12 +195,32 @@ class _NetworkEstimates:
             if estimate is not None
         }
 
+    def _notes_on_visits(self) -> Iterator[str]:
+        """Yield a note on each stated number of visits above 1 that is not whole: means do not
+        depend on how it varies, but quantiles do.
+        """
+        stated_places = {
+            (class_name, station_name)
+            for station_name, station in self.network_layout.model.stations.items()
+            for class_name in station.visits
+        }
+        for place in sorted(stated_places & self.planned_network.stated_visits.keys()):
+            visits = self.planned_network.stated_visits[place]
+            if visits > 1 and (fraction := visits % 1):
+                class_name, station_name = place
+                yield (
+                    f"{visits:.4g} visits of {class_name} to {station_name} are taken as"
+                    f" {visits // 1:g}, and one more in {100 * fraction:.4g} % of the cycles;"
+                    " visits that vary more give longer quantiles"
+                )
+
     def remarks(self) -> Remarks:
         """Return the notes on the run."""
         result = self.result
         notes = (
             *(notes_of(result) if result else (NO_CUSTOMERS,)),
             *assumption_notes(self.network_layout),
+            *self._notes_on_visits(),
         )
         notes = (*notes, ABANDONMENT) if self.planned_network.network_points.patience else notes
         traces = {

@@ -39,6 +39,7 @@ from slipstick.errors import (
     UnitError,
     did_you_mean,
     nearest_names,
+    short,
 )
 from slipstick.expression import formula as formulas
 from slipstick.expression.formula import Comparison
@@ -240,7 +241,16 @@ class Quantity:
         # A value with a source is measured or assumed: arithmetic has the sources of its
         # parameters.
         without_formula = replace(self, formula=False)
-        quantity = without_formula.read(table["value"])
+        try:
+            quantity = without_formula.read(table["value"])
+        except PydanticCustomError:
+            if self.formula and _OPERATORS.search(str(table["value"])):
+                raise _quantity_error(
+                    f"{short(str(table['value']))} is a formula, which has no meaning, source or"
+                    " interval; write it without braces, with what it means in a comment",
+                    "value",
+                ) from None
+            raise
         assert isinstance(quantity, Given)
         low, high = (
             without_formula._interval_end(table[key]) if key in table else None

@@ -176,7 +176,12 @@ class QueueSpec(Spec):
         ),
     )
     visits: dict[Name, CountFormula] = Field(
-        {}, description=KeyMeaning.of("number of visits in a cycle", "1 by default")
+        {},
+        description=KeyMeaning.of(
+            "mean number of visits in a cycle",
+            "1 by default; a simulation takes 1.2 as 1 visit, and one more in a fifth of the"
+            " cycles",
+        ),
     )
     rates: Rates | None = Field(None, description=RATES_IN_WORDS, min_length=1)
     scv: dict[Name, CountFormula] = Field(
