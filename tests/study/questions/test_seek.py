@@ -730,10 +730,11 @@ parameters:
   n: {value: 100, meaning: cells of the grid}
   p: 16
   speed: 1
+  tick: {value: 1 us}
 population: {processors: 1}
 cycle:
-  - {name: compute, delay: 1 us * n / p / speed}
-  - {name: reduce, delay: 1 us * p, component: reduce}
+  - {name: compute, delay: tick * n / p / speed}
+  - {name: reduce, delay: tick * p, component: reduce}
 """
 
 
@@ -741,7 +742,11 @@ cycle:
     ("where", "limit", "sentence"),
     [
         # n / 16 + 16 = n / 8 + 4 at n = 192: both offers are compared at the same size.
-        ("time <= base_there.time", 192, "time is at most that of many with at most 192 cells of"),
+        (
+            "time <= base_there.time",
+            192,
+            "time is at most that of many if cells of the grid are at most 192",
+        ),
         # n / 8 + 4 = 100 / 16 + 16: the base stays at 100 cells.
         (
             "time <= base.time",
@@ -755,7 +760,7 @@ def test_cases_are_compared_at_the_same_place_or_with_the_base_as_given(
 ) -> None:
     Path("model.yaml").write_text(_OFFER)
     Path("study.yaml").write_text(_TWO_OFFERS.replace("WHERE", where))
-    results = run(Path("study.yaml"))
+    results = run(prepare("study.yaml"))
     (search,) = result_of(results, SeekResult).searches
     (crossing,) = search.crossings
     assert crossing.value == pytest.approx(limit, rel=1e-12)
@@ -780,19 +785,20 @@ def test_cases_are_compared_at_the_same_place_or_with_the_base_as_given(
 
 def test_only_a_search_reads_the_base_at_the_same_place(folder: Path) -> None:
     with pytest.raises(SpecError, match="only a search"):
-        found("choose: {vary: {parameters.latency: [1 us, 2 us]}, minimize: base_there.time}")
+        found(
+            "choose: {vary: {parameters.latency: [1 us, 2 us]}, minimize: base_there.time, where: time <= 1 s}"
+        )
 
 
 def test_uncertain_settings_shared_by_both_cases_leave_the_crossing_where_it_is(
     folder: Path,
 ) -> None:
-    Path("model.yaml").write_text(
-        _OFFER.replace("1 us", "tick").replace(
-            "  p: 16\n", "  p: 16\n  tick: {value: 1 us, between: [0.5 us, 2 us]}\n"
-        )
+    Path("model.yaml").write_text(_OFFER)
+    study = _TWO_OFFERS.replace("WHERE", "time <= base_there.time")
+    Path("study.yaml").write_text(
+        study.replace("model: model.yaml", "model: model.yaml, parameters.tick: 0.5 us..2 us")
     )
-    Path("study.yaml").write_text(_TWO_OFFERS.replace("WHERE", "time <= base_there.time"))
-    (search,) = result_of(run(Path("study.yaml")), SeekResult).searches
+    (search,) = result_of(run(prepare("study.yaml")), SeekResult).searches
     (crossing,) = search.crossings
     # The tick scales both times, so that it cancels in each draw.
     assert crossing.value == pytest.approx(192, rel=1e-9)
