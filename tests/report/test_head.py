@@ -1004,7 +1004,7 @@ def test_a_title_that_asks_which_case_is_faster_is_answered_before_searches(tmp_
         " where: efficiency >= 0.5}}\n"
     )
     head, _ = study_of(tmp_path, f"title: Which program is faster?\n{cases}")
-    assert head[0] == "Of 2, new has the shortest time: 7 ms."
+    assert head[0] == "Of 2, new has the shortest time with a wait of 2 ms: 7 ms (old 12 ms)."
     head, _ = study_of(tmp_path, f"title: Which wait leaves half of the time?\n{cases}")
     assert head[0].startswith("Efficiency is at least 50 % if the")
 
@@ -1044,7 +1044,9 @@ UNDER_STATEMENTS = "what has to be true under statements"
     [
         ("Does it end in time?", "", f"the condition under seek or choose, or {UNDER_STATEMENTS}"),
         ("Does it end in time?", SEARCHED, ""),
-        ("Does it take less than 15 ms?", SEARCHED, UNDER_STATEMENTS),
+        ("Does it take less than 15 ms?", SEARCHED, ""),
+        ("Does it take more than 15 ms?", SEARCHED, UNDER_STATEMENTS),
+        ("Does it take less than 16 ms?", SEARCHED, UNDER_STATEMENTS),
         ("Does it take less than 15 ms?", STATED, ""),
         ("Does it take less than 15 ms?", SAMPLED % "", "the condition under watch of sample"),
         ("Does it end in time?", SAMPLED % "" + STATED, "the condition under watch of sample"),

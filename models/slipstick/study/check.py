@@ -169,7 +169,12 @@ def note_on_title(study: StudySpec) -> str:
     # A statement is on the values as given: where some are drawn, it does not answer the title.
     is_stated = "agree" in names or ("statements" in names and "sample" not in names)
     # A search has the condition only, and the title may ask for its opposite.
-    is_searched = {"seek", "choose", "fits"} & names and not may_ask_for_opposite(study.title)
+    searches = [*dict(study.questions.get("seek") or {}).values()]
+    is_opposite_possible = all(
+        may_ask_for_opposite(study.title, condition)
+        for condition in ("", *(search.where for search in searches[:1]))
+    )
+    is_searched = {"seek", "choose", "fits"} & names and not is_opposite_possible
     if not asks_yes_or_no(study.title) or is_stated or is_searched or any(watches.values()):
         return ""
     way_out = "what has to be true under statements"

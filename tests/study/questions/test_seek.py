@@ -786,7 +786,8 @@ def test_cases_are_compared_at_the_same_place_or_with_the_base_as_given(
 def test_only_a_search_reads_the_base_at_the_same_place(folder: Path) -> None:
     with pytest.raises(SpecError, match="only a search"):
         found(
-            "choose: {vary: {parameters.latency: [1 us, 2 us]}, minimize: base_there.time, where: time <= 1 s}"
+            "choose: {vary: {parameters.latency: [1 us, 2 us]}, minimize: base_there.time,"
+            " where: time <= 1 s}"
         )
 
 
