@@ -732,7 +732,7 @@ def test_a_prediction_that_the_title_names_is_answered_yes_or_no(
     results = run(prepare(str(tmp_path / "study.yaml")))
     first, *_ = head_lines(results, results.answer)
     assert first.startswith(f"{word} 64 processors")
-    assert ": time 11.2 (8.147 to 22) s and efficiency 8" in first
+    assert ": time 11 (8.1 to 22) s and efficiency 8" in first
 
 
 @pytest.mark.turns(3)

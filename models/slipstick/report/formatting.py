@@ -8,7 +8,7 @@ import textwrap
 import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from math import inf, isfinite, isnan
+from math import floor, inf, isfinite, isnan, log10
 from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import SlightlyBeyond
@@ -91,6 +91,8 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
     ('1.705 ms', '3', '-', '1 to 2 s')
     >>> quantity(0.2947, "s", ends=(0.2934, 0.3024)), quantity(None, "1/s", ends=(None, 5.0))
     ('294.7 (293.4 to 302.4) ms', 'at most 5 /s')
+    >>> quantity(0.018504, "s", ends=(0.007338, 0.05061))
+    '19 (7.3 to 51) ms'
     """
     low, high = map(finite_or_none, ends)
     dimension = Dimension.of(unit)
@@ -107,7 +109,9 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
         )
     # The value and both ends share one prefix, so that they can be compared at a glance.
     unit_name, factor = choose_unit([high if value is None else value], dimension)
-    text = bracketed(*(_number_text(number, factor, digits) for number in (value, low, high)))
+    digits_known = _digits_known(value, (low, high))
+    numbers = (_rounded(number, factor, digits_known) for number in (value, low, high))
+    text = bracketed(*(_number_text(number, 1.0, digits) for number in numbers))
     return f"{text} {unit_name.removeprefix('1')}".rstrip()
 
 
@@ -373,6 +377,7 @@ def percent(
     if share is None or isnan(share):
         return NOTHING
     if None not in ends and ends[0] != ends[1]:
+        digits = min(digits, _digits_known(share, ends))
         number_texts = (percent(number, digits, with_sign) for number in (share, *ends))
         return f"{bracketed(*(number_text.removesuffix(' %') for number_text in number_texts))} %"
     # A number with more digits than are wanted would be written with a power of ten.
@@ -463,6 +468,27 @@ def bracketed(value: str, low: str, high: str) -> str:
         return value
     # Bounds have two ends and no value between them.
     return f"{low} to {high}" if value == NOTHING else f"{value} ({low} to {high})"
+
+
+def _digits_known(value: float | None, ends: Ends) -> int:
+    """Return how many digits of a value its interval lets one know: the last is at least a
+    hundredth of its width. Bounds without a value, and infinite ends, are not rounded.
+
+    >>> [_digits_known(100.0, ends) for ends in ((95.0, 104.0), (80.0, 120.0), (20.0, 300.0))]
+    [4, 3, 2]
+    """
+    low, high = (inf if end is None else end for end in ends)
+    width = abs(high - low) / abs(value) if value else inf
+    return max(2, 2 - floor(log10(width))) if 0 < width < inf else MOST_DIGITS
+
+
+MOST_DIGITS = 15
+"""Decimal digits that a double holds."""
+
+
+def _rounded(value: float | None, factor: float, digits: int) -> float | None:
+    """Return a value in a unit, rounded to some significant digits."""
+    return None if value is None else float(f"{value / factor:.{digits}g}")
 
 
 def _number_text(value: float | None, factor: float, digits: int) -> str:

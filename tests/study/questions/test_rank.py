@@ -431,5 +431,6 @@ def test_a_cost_and_a_rate_are_changed_by_equal_factors(tmp_path: Path) -> None:
 
 
 def test_all_of_a_quantity_has_no_opposite_change(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="no factor is the opposite of 100 % less"):
+    message = "no factor is the opposite of 100 % less; write a smaller change, such as 99%"
+    with pytest.raises(SpecError, match=message):
         ranking(tmp_path, "rank: {change: 100%}")
