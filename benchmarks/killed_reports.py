@@ -177,7 +177,7 @@ def _two_at_once(study: Path, complete: Path, out: Path) -> int:
 def _interrupted(study: Path, complete: Path, out: Path, on: str) -> int:
     """Ctrl-C: how long until the prompt, what lives on, and whether the next run goes on."""
     run = _run(study, out, "--on", on, "--jobs", "2")
-    while not stored_points(out).points and run.poll() is None:
+    while not stored_points(out).point_count and run.poll() is None:
         time.sleep(0.02)
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does: the whole group
     start = time.perf_counter()
@@ -215,7 +215,7 @@ def _living(run: subprocess.Popen[str]) -> list[str]:
 def _orphans(study: Path, out: Path) -> int:
     """Kill the process that started others, and count those that live on."""
     run = _run(study, out, "--on", "processes", "--jobs", "2")
-    while not stored_points(out).points and run.poll() is None:
+    while not stored_points(out).point_count and run.poll() is None:
         time.sleep(0.02)
     run.kill()
     run.communicate()
@@ -244,7 +244,7 @@ def _disks(study: Path, complete: Path, place: Path) -> int:
             run = _run(study, out)
             messages, stored_count = (
                 run.communicate()[1],
-                stored_points(out).points if out.exists() else 0,
+                stored_points(out).point_count if out.exists() else 0,
             )
             last = [
                 line for line in messages.splitlines() if "error" in line or "earlier run" in line
@@ -287,7 +287,7 @@ def killed_studies(kills: int, moments: random.Random, points: int) -> int:
             status = -signal.SIGKILL
             # A kill may come when the report is there already; only a run that ends tells.
             while status == -signal.SIGKILL:
-                before = stored_points(folder).points
+                before = stored_points(folder).point_count
                 run = _started(study, folder)
                 if killed < kills:
                     time.sleep(moments.uniform(0, 1) * longest)
@@ -295,7 +295,7 @@ def killed_studies(kills: int, moments: random.Random, points: int) -> int:
                 if (status := run.ended()) != -signal.SIGKILL:
                     break
                 killed += 1
-                stored_count = stored_points(folder).points
+                stored_count = stored_points(folder).point_count
                 lost += max(0, before + run.points - stored_count)
                 unfinished += 0 < stored_count < points
                 if killed % 50 == 0:

@@ -457,7 +457,7 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
     model = generated(construct, scv, number)
     sizes = [
         float(count.value or 0)
-        for count in model.population.counts
+        for count in model.population.processor_counts
         if isinstance(count, Number | Parameter)
     ]
     if scv and sizes and max(sizes) <= SMALL and not model.population.streams:

@@ -56,7 +56,7 @@ def moved(case: Evaluator) -> float:
     """Return the relative change of the end that changes more [1]."""
     name = case.form.quantity
     all_draws, between = (
-        columns_of_draws(case, [name], POINTS, quadratic=quadratic)[name][:, 0]
+        columns_of_draws(case, [name], POINTS, is_quadratic=quadratic)[name][:, 0]
         for quadratic in (False, True)
     )
     ends = np.quantile([all_draws, between], [LOW_PROBABILITY, HIGH_PROBABILITY], axis=1)

@@ -123,7 +123,7 @@ def compile_simulator() -> None:
     """
     builder = Builder()
     builder.delay(ServiceTime("deterministic", 1.0, 0.0))
-    builder.add_closed_group("all", customers=1, first_instruction=0)
+    builder.add_closed_group("all", customer_count=1, first_instruction=0)
     simulate(builder.plan(), Simulation(kernel="compiled"))
 
 

@@ -107,8 +107,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick/queueing/approximate.py",
-        "wait = (waiting_work + residual_work) / servers",
-        "wait = waiting_work + residual_work / servers",
+        "waiting_times = (waiting_work + residual_work) / servers",
+        "waiting_times = waiting_work + residual_work / servers",
         f"{QUEUEING}/test_approximate.py {QUEUEING}/test_disciplines.py",
     ),
     Slip(
@@ -303,8 +303,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_questions/seek.py",
-        "fraction = row[index] / (row[index] - row[index + 1])",
-        "fraction = row[index + 1] / (row[index + 1] - row[index])",
+        "fraction = draw_margins[index] / (draw_margins[index] - draw_margins[index + 1])",
+        "fraction = draw_margins[index + 1] / (draw_margins[index + 1] - draw_margins[index])",
         f"{QUESTIONS}/test_seek.py",
     ),
     Slip(
@@ -376,8 +376,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_questions/seek.py",
-        "fraction = row[index] / (row[index] - row[index + 1])",
-        "fraction = row[index] / (row[index] + row[index + 1])",
+        "fraction = draw_margins[index] / (draw_margins[index] - draw_margins[index + 1])",
+        "fraction = draw_margins[index] / (draw_margins[index] + draw_margins[index + 1])",
         f"{QUESTIONS}/test_seek.py tests/study/test_uncertain.py",
     ),
     Slip(
@@ -497,8 +497,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick/method/bounds.py",
-        "+ (total(model.population.counts) - 1) * work_at_queues",
-        "+ total(model.population.counts) * work_at_queues",
+        "+ (total(model.population.processor_counts) - 1) * work_at_queues",
+        "+ total(model.population.processor_counts) * work_at_queues",
         "tests/method/test_bounds.py",
     ),
     Slip(

@@ -18,7 +18,7 @@ def compile_loops() -> None:
 
     builder = Builder()
     builder.delay(ServiceTime("deterministic", 1.0, 0.0))
-    builder.add_closed_group("all", customers=1, first_instruction=0)
+    builder.add_closed_group("all", customer_count=1, first_instruction=0)
     CompiledKernel(builder.plan()).run(1)
     few_rounds = Simulation(cycles=500, kernel="compiled")
     solve("group-commit", method="simulation", simulation=few_rounds)

@@ -35,7 +35,7 @@ def dual(expr: Expr, values: Mapping[str, float], by: str = "") -> Dual:
         assert given is not None
         return given, float(expr.name == by)
     if isinstance(expr, Booked):
-        return dual(expr.inner, values, by)
+        return dual(expr.inner_expr, values, by)
     assert isinstance(expr, Operation)
     args = [dual(operand, values, by) for operand in expr.operands]
     return _OPERATORS[expr.operator](args)

@@ -59,7 +59,7 @@ def test_what_takes_long_is_told_before_it_is_paid() -> None:
     token, each = ANNOUNCE.set(told.append), LIMITS["lattice"].seconds
     try:
         check_cost("lattice", 0.9 * ANNOUNCED / each, "this", "ask for less")
-        check_cost("lattice", 0.9 * ANNOUNCED / each, "that", "ask for less", points=4)
+        check_cost("lattice", 0.9 * ANNOUNCED / each, "that", "ask for less", point_count=4)
     finally:
         ANNOUNCE.reset(token)
     assert told == ["that at each of 4 points: about 18 s of processor time"]
@@ -147,7 +147,7 @@ def test_a_program_says_how_long_counting_it_takes(capsys: pytest.CaptureFixture
 
 def test_points_that_belong_together_are_within_one_limit() -> None:
     with with_summed_costs() as spent:
-        check_cost("states", 10_000, "this", "ask for less", points=2)
+        check_cost("states", 10_000, "this", "ask for less", point_count=2)
         with pytest.raises(
             NoAnswerError, match="this, for each of many points; together they are over the limit:"
         ):

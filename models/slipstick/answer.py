@@ -72,11 +72,11 @@ def unit_of(name: str) -> str:
     >>> unit_of("low[throughput[jobs]]")
     '1/s'
     """
-    quantity, _, inner_name = name.partition("[")
-    return unit_of(inner_name[:-1]) if quantity in (LOW, HIGH) else _UNITS.get(quantity, "1")
+    value_kind, _, inner_name = name.partition("[")
+    return unit_of(inner_name[:-1]) if value_kind in (LOW, HIGH) else _UNITS.get(value_kind, "1")
 
 
-def labelled_name(quantity: str, *labels: str) -> str:
+def labelled_name(value_kind: str, *labels: str) -> str:
     """Return the name of a value with its labels in brackets; empty labels, such as the label of a
     single group, are left out.
 
@@ -84,14 +84,14 @@ def labelled_name(quantity: str, *labels: str) -> str:
     ('response_time', 'response_time_quantile[users,0.9]')
     """
     labels_text = ",".join(filter(None, labels))
-    return f"{quantity}[{labels_text}]" if labels_text else quantity
+    return f"{value_kind}[{labels_text}]" if labels_text else value_kind
 
 
 VALUES_OF_EACH_GROUP = ("time", "throughput", "time_quantile")
 """Kinds of values that each group of processors has for itself."""
 
 
-def hint_of_group_names(name: str, groups: Sequence[str]) -> str:
+def hint_of_group_names(name: str, group_names: Sequence[str]) -> str:
     """Return a hint, for a message, on the names to write for a value that each of several groups
     has; empty for other names.
 
@@ -102,10 +102,15 @@ def hint_of_group_names(name: str, groups: Sequence[str]) -> str:
     >>> hint_of_group_names("time", ["readers"])
     ''
     """
-    quantity, _, label = name.removesuffix("]").partition("[")
-    if quantity not in VALUES_OF_EACH_GROUP or len(groups) < 2 or "," in label or label in groups:
+    value_kind, _, label = name.removesuffix("]").partition("[")
+    if (
+        value_kind not in VALUES_OF_EACH_GROUP
+        or len(group_names) < 2
+        or "," in label
+        or label in group_names
+    ):
         return ""
-    names_of_groups = (labelled_name(quantity, group, label) for group in groups)
+    names_of_groups = (labelled_name(value_kind, group_name, label) for group_name in group_names)
     return f" without a group; write {' or '.join(names_of_groups)}"
 
 
@@ -115,7 +120,7 @@ visits.
 """
 
 
-def hint_of_known_name(name: str, groups: Sequence[str], names: Collection[str]) -> str:
+def hint_of_known_name(name: str, group_names: Sequence[str], known_names: Collection[str]) -> str:
     """Return a hint for an error message: the full name of a value, if the user wrote a component
     of the account alone or asked for one group at a resource; empty for other names.
 
@@ -124,15 +129,15 @@ def hint_of_known_name(name: str, groups: Sequence[str], names: Collection[str])
     >>> hint_of_known_name("wait[db,web]", ["web", "batch"], ["wait[db]"])
     ' of one group; wait[db] is that of all groups'
     """
-    if f"account[{name}]" in names:
+    if f"account[{name}]" in known_names:
         return f"; as a part of the time of a cycle it is account[{name}]"
-    quantity, _, label_list = name.removesuffix("]").partition("[")
+    value_kind, _, label_list = name.removesuffix("]").partition("[")
     labels_in_brackets = label_list.split(",")
-    has_group_label = quantity in VALUES_OF_ALL_GROUPS and any(
-        label in groups for label in labels_in_brackets
+    has_group_label = value_kind in VALUES_OF_ALL_GROUPS and any(
+        label in group_names for label in labels_in_brackets
     )
     for label in labels_in_brackets if has_group_label else ():
-        if (name_for_all := f"{quantity}[{label}]") in names:
+        if (name_for_all := f"{value_kind}[{label}]") in known_names:
             return f" of one group; {name_for_all} is that of all groups"
     return ""
 
@@ -172,13 +177,13 @@ class Value:
         return self.low, self.high
 
     def __str__(self) -> str:
-        interval = (
+        interval_text = (
             f"{self.low:.4g} to {self.high:.4g}"
             if self.low is not None and self.high is not None
             else "unknown"
         )
         return (
-            f"{interval if self.value is None else format(self.value, '.4g')} {self.unit}"
+            f"{interval_text if self.value is None else format(self.value, '.4g')} {self.unit}"
         ).removesuffix(" 1")
 
 
@@ -473,11 +478,13 @@ class Answer(ShownAsTables):
     def largest_shares(self) -> dict[str, float]:
         """The largest shares of the time by component, largest first; empty if there is one."""
         total_time = sum(self.account.values())
-        components = sorted(self.account.items(), key=lambda label_and_time: -label_and_time[1])
+        labels_and_times = sorted(
+            self.account.items(), key=lambda label_and_time: -label_and_time[1]
+        )
         return {
             label: time / total_time
-            for label, time in components[:_MOST_SHARES]
-            if len(components) > 1 and time >= _LEAST_SHARE * total_time > 0
+            for label, time in labels_and_times[:_MOST_SHARES]
+            if len(labels_and_times) > 1 and time >= _LEAST_SHARE * total_time > 0
         }
 
     @property
@@ -516,8 +523,8 @@ class Answer(ShownAsTables):
         return (
             *self.named_values,
             *(
-                f"{quantity}[{label}]"
-                for quantity, number_by_label in self._labelled_numbers.items()
+                f"{value_kind}[{label}]"
+                for value_kind, number_by_label in self._labelled_numbers.items()
                 for label in number_by_label
             ),
         )
@@ -531,10 +538,10 @@ class Answer(ShownAsTables):
         """
         if name in self.values:
             return self.values[name].value
-        quantity, _, label = name.partition("[")
+        value_kind, _, label = name.partition("[")
         return (
-            self._labelled_numbers[quantity].get(label.removesuffix("]"))
-            if quantity in self._labelled_numbers
+            self._labelled_numbers[value_kind].get(label.removesuffix("]"))
+            if value_kind in self._labelled_numbers
             else None
         )
 

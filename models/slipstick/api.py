@@ -494,7 +494,7 @@ def _solve_point(settings_by_path: Settings, method: str | None) -> Answer:
         answer = compiled_model.points({}).answer(0)
     if answer.failed:
         raise NoAnswerError(answer.failed, answer.other_method)
-    if built_model.uncertain.paths:
+    if built_model.uncertain_values.paths:
         from slipstick.study.evaluator import evaluator
         from slipstick.study.uncertain import with_intervals
 
@@ -512,9 +512,9 @@ def _solve_object(
     from slipstick.method.methods import form_of, note_on_groups
     from slipstick.model.system import Model, group_names
 
-    parameters = _parameters_of_model(model)
+    parameter_by_path = _parameters_of_model(model)
     fixed_values = {
-        path: _number_of_parameter(path, value, parameters)
+        path: _number_of_parameter(path, value, parameter_by_path)
         for path, value in values_given.items()
         if _is_single(value)
     }
@@ -524,7 +524,7 @@ def _solve_object(
         if path not in fixed_values
     }
     numbers_by_axis = {
-        path: np.array([_number_of_parameter(path, value, parameters) for value in values])
+        path: np.array([_number_of_parameter(path, value, parameter_by_path) for value in values])
         for path, values in values_by_axis.items()
     }
     if isinstance(model, Model):
@@ -532,7 +532,9 @@ def _solve_object(
 
         check_values(model, {**fixed_values, **numbers_by_axis})
     if not numbers_by_axis and not isinstance(values_given, Axes):
-        answer = form_of(model, parameters, method, simulation).points(fixed_values).answer(0)
+        answer = (
+            form_of(model, parameter_by_path, method, simulation).points(fixed_values).answer(0)
+        )
         if answer.failed:
             raise NoAnswerError(answer.failed, answer.other_method)
         notes = answer.notes
@@ -543,12 +545,12 @@ def _solve_object(
     from slipstick.sim.settings import Simulation
     from slipstick.study.points import SolvableModel
 
-    solvable = SolvableModel(model, parameters, method, simulation or Simulation())
+    solvable = SolvableModel(model, parameter_by_path, method, simulation or Simulation())
     if isinstance(values_given, AxesToFile):
         from slipstick.study.stream import StreamedPoints, write_points
 
-        points = StreamedPoints(solvable, numbers_by_axis, fixed_values)
-        return write_points([points], values_given.out)
+        streamed_points = StreamedPoints(solvable, numbers_by_axis, fixed_values)
+        return write_points([streamed_points], values_given.out)
     return _solve_plan(
         _sweep_plan(solvable, fixed_values, numbers_by_axis, isinstance(values_given, Axes))
     )
@@ -611,7 +613,7 @@ def _solve_plan(plan: SweepPlan) -> Sweep:
     """Solve every point of a sweep, and return the sweep."""
     from slipstick.study.sweep import solve_plan
 
-    return solve_plan("solve", plan, (), as_answers=len(plan.cases) <= MOST_WHOLE)
+    return solve_plan("solve", plan, (), as_answers=len(plan.case_by_point) <= MOST_WHOLE)
 
 
 def _sweep_definition(values_by_axis: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition:
@@ -636,22 +638,26 @@ def _parameters_of_model(model: Object) -> Mapping[str, Parameter]:
     return model.parameters
 
 
-def _number_of_parameter(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float:
+def _number_of_parameter(
+    path: str, value: Any, parameter_by_path: Mapping[str, Parameter]
+) -> float:
     """Parse one value of a parameter: a number in base units, or text with its unit."""
-    if path not in parameters:
-        raise ModelError(f"no parameter is named {path!r}{did_you_mean(path, list(parameters))}")
-    default_number = (
-        to_base(value, parameters[path].dimension)
+    if path not in parameter_by_path:
+        raise ModelError(
+            f"no parameter is named {path!r}{did_you_mean(path, list(parameter_by_path))}"
+        )
+    number = (
+        to_base(value, parameter_by_path[path].dimension)
         if isinstance(value, str)
         else _plain_scalar(value)
     )
     # The comparison refuses NaN as well, and whole numbers that have no double.
-    if default_number is None or not -LARGEST <= default_number <= LARGEST:
+    if number is None or not -LARGEST <= number <= LARGEST:
         raise ModelError(
             f"{path} must be a finite number in base units, or text with a unit, got"
             f" {value_in_message(value)}"
         )
-    return float(default_number)
+    return float(number)
 
 
 def _plain_scalar(value: Any) -> float | None:
@@ -675,9 +681,9 @@ def _dimension_count(value: Any) -> int:
 
 def _axis_values(path: str, values: Any) -> list[Any]:
     """Return the values of an axis as a list."""
-    if (dimensions := _dimension_count(values)) > 1:
+    if (dimension_count := _dimension_count(values)) > 1:
         raise ModelError(
-            f"the values of {path} are a list or an array of one dimension; got {dimensions}"
+            f"the values of {path} are a list or an array of one dimension; got {dimension_count}"
         )
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 

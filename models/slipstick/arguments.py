@@ -60,12 +60,12 @@ class Kind:
     ----------
     expected : in words, after "must be"
     read : returns a value as the callable takes it; raises `UnfitError`
-    plain : types of which every value is taken as it is, without reading it
+    plain_types : types of which every value is taken as it is, without reading it
     """
 
     expected: str
     read: Callable[[Any], Any]
-    plain: frozenset[type] = frozenset()
+    plain_types: frozenset[type] = frozenset()
 
 
 def value_in_message(value: object) -> str:
@@ -187,7 +187,7 @@ def either_kind(expected: str, *kinds: Kind) -> Kind:
                 member_error = error if error.path else member_error
         raise member_error or UnfitError(expected, value)
 
-    return Kind(expected, read, frozenset().union(*(kind.plain for kind in kinds)))
+    return Kind(expected, read, frozenset().union(*(kind.plain_types for kind in kinds)))
 
 
 def optional_kind(kind: Kind) -> Kind:
@@ -206,7 +206,7 @@ def optional_kind(kind: Kind) -> Kind:
             # of the whole.
             raise error if error.path else UnfitError(expected, value) from None
 
-    return Kind(expected, read, kind.plain | {type(None)})
+    return Kind(expected, read, kind.plain_types | {type(None)})
 
 
 def _read_member(kind: Kind, value: Any, path: str) -> Any:
@@ -368,13 +368,15 @@ def _with_converted_arguments(function: Any, callable_name: str, kinds: Mapping[
     )
     if unknown_names := [name for name in kinds if name not in (*argument_names, starred_name)]:
         raise TypeError(f"{callable_name} has no argument {unknown_names[0]}")
-    types_and_reader = {
-        name: (kinds[name].plain, kinds[name].read) for name in argument_names if name in kinds
+    types_and_reader_by_name = {
+        name: (kinds[name].plain_types, kinds[name].read)
+        for name in argument_names
+        if name in kinds
     }
     checked_positions = tuple(
-        (index, *types_and_reader[name])
+        (index, *types_and_reader_by_name[name])
         for index, name in enumerate(positional_names)
-        if name in types_and_reader
+        if name in types_and_reader_by_name
     )
     starred_kind = kinds.get(starred_name)
     # The call runs with the globals of the function's module, so it needs these in its closure.
@@ -404,8 +406,8 @@ def _with_converted_arguments(function: Any, callable_name: str, kinds: Mapping[
                     argument_values[position] = starred_kind.read(positional_values[position])
             position = -1
             for argument_name, value in value_by_name.items():
-                if argument_name in types_and_reader:
-                    plain_types, read = types_and_reader[argument_name]
+                if argument_name in types_and_reader_by_name:
+                    plain_types, read = types_and_reader_by_name[argument_name]
                     if type(value) not in plain_types:
                         value_by_name[argument_name] = read(value)
         except unfit_error as error:
@@ -419,9 +421,9 @@ def _with_converted_arguments(function: Any, callable_name: str, kinds: Mapping[
         # Only a call that fails pays for comparing its arguments with the signature, which tells a
         # wrong call from an error inside the function.
         except TypeError:
-            mismatch = mismatch_error(function, callable_name, argument_values, value_by_name)
-            if mismatch is not None:
-                raise mismatch from None
+            call_error = mismatch_error(function, callable_name, argument_values, value_by_name)
+            if call_error is not None:
+                raise call_error from None
             raise
 
     # With the names of the function's own module, by which the tests of examples look for

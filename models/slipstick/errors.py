@@ -246,7 +246,7 @@ class Problem:
             "MODEL",
             "command line",
         )
-        position = (
+        place_text = (
             f"{self.file}:{self.line}:{self.column}" if self.line and not is_option else self.file
         )
         option_name = self.file.removeprefix("--").removeprefix("set ").casefold()
@@ -264,9 +264,9 @@ class Problem:
             meaning = self.message.partition(" is missing")[2]
             return f"--set {self.path}=VALUE is missing{meaning}"
         return (
-            f"{position}: {self.path}: {self.message}"
+            f"{place_text}: {self.path}: {self.message}"
             if self.path and not repeats_option
-            else f"{position}: {self.message}"
+            else f"{place_text}: {self.message}"
         )
 
 
@@ -319,8 +319,8 @@ class SpecError(InputError):
         problem_by_text: dict[tuple[str, int, str, str], Problem] = {}
         for problem in sorted(problems):
             column = "" if problem.path else str(problem.column)
-            text = (problem.file, problem.line, problem.path or column, problem.message)
-            problem_by_text.setdefault(text, problem)
+            problem_key = (problem.file, problem.line, problem.path or column, problem.message)
+            problem_by_text.setdefault(problem_key, problem)
         self.problems: tuple[Problem, ...] = tuple(problem_by_text.values())
         lines = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
         hidden_count = len(self.problems) - len(lines)
@@ -570,15 +570,17 @@ def _quantile_names(name: str, known_names: Collection[str]) -> list[str]:
     """
     if not _PERCENTILE.search(name):
         return []
-    numbers = _NUMBER.findall(name)
-    level = float(numbers[-1]) if numbers else 0.95
+    number_texts = _NUMBER.findall(name)
+    level = float(number_texts[-1]) if number_texts else 0.95
     level = level / 100 if level > 1 else level
     matches = [_LAST_NUMBER.match(known_name) for known_name in known_names]
-    stems = dict.fromkeys(match[1] for match in matches if match)
-    stems_named = [
-        stem for stem in stems if stem.partition("[")[2].strip(",") in _WORD.findall(name)
+    name_stems = dict.fromkeys(match[1] for match in matches if match)
+    named_stems = [
+        name_stem
+        for name_stem in name_stems
+        if name_stem.partition("[")[2].strip(",") in _WORD.findall(name)
     ]
-    return [f"{stem}{level:g}]" for stem in stems_named or stems if 0 < level < 1]
+    return [f"{name_stem}{level:g}]" for name_stem in named_stems or name_stems if 0 < level < 1]
 
 
 _PERCENTILE = late_pattern(r"(?i)percentile|quantile|(?:^|_)p_?[0-9]{2}(?:[.][0-9]{1,3})?(?!\w)")

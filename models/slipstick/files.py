@@ -57,10 +57,10 @@ def replacement_file(path: Path) -> Iterator[Path]:
 
 def without_links(path: Path) -> Path:
     """Return the place to which a path leads; raise OSError if its links lead in a circle."""
-    place = Path(os.path.realpath(path))
-    if place.is_symlink():
+    resolved_path = Path(os.path.realpath(path))
+    if resolved_path.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-    return place
+    return resolved_path
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -252,8 +252,8 @@ def check_cost(
     cost: float,
     work_in_words: str,
     alternatives: str,
-    error: Callable[[str], Exception] = NoAnswerError,
-    points: int = 1,
+    make_error: Callable[[str], Exception] = NoAnswerError,
+    point_count: int = 1,
 ) -> None:
     """Raise for a request whose cost exceeds its limit, with the way to raise the limit; announce
     one of more than `ANNOUNCED`.
@@ -264,8 +264,8 @@ def check_cost(
     cost : of the request, in what the limit counts
     work_in_words : the request with its cost in words, as the beginning of a sentence
     alternatives : what can be done in its place, in words
-    error : makes the error of a message
-    points : number of points with this cost each; the limit is for one of them, inside
+    make_error : makes the error of a message
+    point_count : number of points with this cost each; the limit is for one of them, inside
         `with_summed_costs` for their sum
 
     >>> check_cost("states", 2e6, "the chain of x has 2,000,000 states", "ask for simulation")
@@ -276,24 +276,25 @@ for simulation, or allow more with --limit states=2.1e+06 (limits: in a study, l
     """
     # A request over the limit is refused by itself; those within it are added up.
     if cost > limit_in_force(name):
-        raise error(
+        raise make_error(
             f"{work_in_words}; the limit is {limit_in_force(name):,.0f}: {alternatives},"
             f" {advice_on_limit(name, cost)}"
         )
     if (fractions_spent := _SPENT.get()) is not None:
-        fractions_spent.append(points * cost / limit_in_force(name))
+        fractions_spent.append(point_count * cost / limit_in_force(name))
         # Costs of different kinds are added as parts of their limits.
         if sum(fractions_spent) > 1:
-            raise error(
+            raise make_error(
                 f"{work_in_words}, for each of many points; together they are over the limit:"
                 f" {alternatives}, {advice_on_limit(name)}"
             )
     elif (announce := ANNOUNCE.get()) is not None and (
-        seconds := points * cost * LIMITS[name].seconds
+        seconds := point_count * cost * LIMITS[name].seconds
     ) > ANNOUNCED:
         announce(
             LongWork(
-                f"{work_in_words}{f' at each of {points:,} points' if points > 1 else ''}: about"
+                f"{work_in_words}"
+                f"{f' at each of {point_count:,} points' if point_count > 1 else ''}: about"
                 f" {seconds:,.0f} s of processor time",
                 seconds=seconds,
             )

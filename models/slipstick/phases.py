@@ -163,11 +163,11 @@ def coxian(mean: complex, scv: complex, owner: str = "a Coxian time") -> PhaseTy
             f"{owner} needs an scv of at least {LEAST_SCV} to be made of phases, got {scv};"
             " simulate what varies less"
         )
-    certain_phases, phase_mean, last_probability, last_mean = phases_below_one(scv)
-    start_probabilities = np.zeros(certain_phases + 1)
+    certain_phase_count, phase_mean, last_probability, last_mean = phases_below_one(scv)
+    start_probabilities = np.zeros(certain_phase_count + 1)
     start_probabilities[0] = 1.0
-    phase_means = np.array([*[phase_mean] * certain_phases, last_mean]) * _checked_mean(mean)
-    onward = np.eye(certain_phases + 1, k=1, dtype=phase_means.dtype)
+    phase_means = np.array([*[phase_mean] * certain_phase_count, last_mean]) * _checked_mean(mean)
+    onward = np.eye(certain_phase_count + 1, k=1, dtype=phase_means.dtype)
     onward[-2, -1] = last_probability
     return PhaseType(start_probabilities, 1.0 / phase_means, onward)
 

@@ -227,9 +227,9 @@ def remainder_after_gap(
     left errs by up to 2 % of the mean of Y at scv up to 0.25, 7 % at scv 1 and 9 % at scv 2 to 4,
     most where the gap is constant (gaps of 0.2 to 2 times the mean; tests/test_random_times.py).
     """
-    constant = limited_to_range(gap - np.sqrt(without_zeros(gap_variance)))
-    exponential_gap = gap - constant
-    mean, variance = _after_constant(mean, variance, constant)
+    constant_gap = limited_to_range(gap - np.sqrt(without_zeros(gap_variance)))
+    exponential_gap = gap - constant_gap
+    mean, variance = _after_constant(mean, variance, constant_gap)
     # The shape of the gamma variate; 1e-9 keeps that of a constant finite.
     gamma_shape = 1 / (variance / without_zeros(mean * mean) + 1e-9)
     transform_value = np.exp(
@@ -310,20 +310,24 @@ def maximum_of(times: Sequence[RandomTime]) -> RandomTime:
 
 def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     """Return the maximum of independent times; constants and exponential times exactly."""
-    constants = [time for time in times if time.kind == "constant"]
+    constant_times = [time for time in times if time.kind == "constant"]
     varying_times = [time for time in times if time.kind != "constant"]
     if not varying_times:
         return RandomTime(
-            largest_at_points([constant.mean for constant in constants]), np.zeros(1), "constant"
+            largest_at_points([constant_time.mean for constant_time in constant_times]),
+            np.zeros(1),
+            "constant",
         )
     if (
-        not constants
+        not constant_times
         and len(varying_times) <= MOST_EXPONENTIAL
         and all(time.kind == "exponential" for time in varying_times)
     ):
         return _maximum_of_exponentials([time.mean for time in varying_times])
     largest_constant = (
-        largest_at_points([constant.mean for constant in constants]) if constants else np.zeros(1)
+        largest_at_points([constant_time.mean for constant_time in constant_times])
+        if constant_times
+        else np.zeros(1)
     )
     # Equal times are one factor of the integrand, raised to their number.
     count_by_key: dict[tuple[bytes, bytes], int] = {}
@@ -433,9 +437,10 @@ def _integral_of_survival(
 
 def _gauss_points_and_weights(panels: Array) -> tuple[Array, Array]:
     """Return the points and weights of Gauss's rule on panels [..., panels, points]."""
-    width = (panels[..., 1:] - panels[..., :-1])[..., None]
-    nodes, weights = _gauss_legendre_rule()
-    return panels[..., :-1, None] + width * (0.5 + 0.5 * nodes), 0.5 * weights * width
+    panel_widths = (panels[..., 1:] - panels[..., :-1])[..., None]
+    rule_points, rule_weights = _gauss_legendre_rule()
+    points = panels[..., :-1, None] + panel_widths * (0.5 + 0.5 * rule_points)
+    return points, 0.5 * rule_weights * panel_widths
 
 
 class FittedDistribution:
@@ -626,8 +631,8 @@ class JointlyNormalTimes:
             for moment_rows in (self._covariance, self._fourth_cumulants)
         ]
         first_cumulant, second_cumulant = (
-            self._fourth_cumulants[time].get(time, self._zero)
-            for time in (first_number, second_number)
+            self._fourth_cumulants[time_number].get(time_number, self._zero)
+            for time_number in (first_number, second_number)
         )
         cumulant = first_cumulant * first_probability + second_cumulant * (1 - first_probability)
         return self._add_time(
@@ -650,13 +655,13 @@ class JointlyNormalTimes:
         # Where the difference does not vary, the larger mean is the later time.
         is_constant = difference_variance.real <= least_variance.real
         first_is_larger = first_mean.real >= second_mean.real
-        constant_result = (
+        moments_if_constant = (
             largest_at_points([first_mean, second_mean]),
             np.where(first_is_larger, first_variance, second_variance),
             np.where(first_is_larger, 1.0, 0.0),
         )
         if np.all(is_constant):
-            return constant_result
+            return moments_if_constant
         deviation = np.sqrt(np.where(is_constant, least_variance, difference_variance))
         first_cumulants = self._fourth_cumulants[first_number]
         second_cumulants = self._fourth_cumulants[second_number]
@@ -680,8 +685,10 @@ class JointlyNormalTimes:
         )
         variance = self._variance_of_later(first_number, second_number, deviation, excess)
         mean, variance, first_probability = (
-            np.where(is_constant, *pair)
-            for pair in zip(constant_result, (mean, variance, first_probability), strict=True)
+            np.where(is_constant, *values_by_case)
+            for values_by_case in zip(
+                moments_if_constant, (mean, variance, first_probability), strict=True
+            )
         )
         return mean, variance, first_probability
 
@@ -774,6 +781,6 @@ def fourth_cumulant(time: RandomTime) -> Array:
     u = 1 / (2 * (scv + 1))
     third_moment = 0.75 * (1 - 2 * u) / u**2
     fourth_moment = 1.5 * (1 - 3 * u) / u**3
-    hyperexponential = fourth_moment - 4 * third_moment + 6 * (scv + 1) - 3 - 3 * scv**2
-    cumulant: Array = time.mean**4 * np.where(scv.real > 1, hyperexponential, 6 * scv**3)
+    hyperexponential_cumulant = fourth_moment - 4 * third_moment + 6 * (scv + 1) - 3 - 3 * scv**2
+    cumulant: Array = time.mean**4 * np.where(scv.real > 1, hyperexponential_cumulant, 6 * scv**3)
     return cumulant

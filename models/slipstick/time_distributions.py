@@ -63,10 +63,10 @@ class MeanAndDistribution:
     distribution: TimeDistribution
 
 
-def _distinct_scv(computed_scv: float, exponential: bool = False) -> float:
+def _distinct_scv(computed_scv: float, is_exponential: bool = False) -> float:
     """Return the scv of a time, moved away from 1 unless the time is exponential."""
     # Methods take an scv of exactly 1 for the sign of an exponential time.
-    return math.nextafter(1.0, 2.0) if computed_scv == 1 and not exponential else computed_scv
+    return math.nextafter(1.0, 2.0) if computed_scv == 1 and not is_exponential else computed_scv
 
 
 def _distribution_of_phases(

@@ -348,8 +348,8 @@ def _correct_spelling(unit_name: str) -> str:
     """Return how a unit that is often misspelled is written; empty for other names."""
     if "(" in unit_name or ")" in unit_name:
         return "s/(B op) without brackets, as 's/B/op'"
-    spellings = _unit_by_misspelling()
-    return spellings.get(unit_name) or spellings.get(unit_name.casefold(), "")
+    advice_by_spelling = _unit_by_misspelling()
+    return advice_by_spelling.get(unit_name) or advice_by_spelling.get(unit_name.casefold(), "")
 
 
 _LONG_TIMES = ("min", "h", "days", "years")
@@ -435,7 +435,9 @@ def units_by_size(dimension: Dimension) -> list[tuple[str, float, float]]:
     >>> units_by_size(Dimension.of("s"))[:2]
     [('ns', 1e-09, 1e-09), ('us', 1e-06, 1e-06)]
     """
-    return [(unit, float(factor), least) for unit, factor, least in _units_by_size(dimension)]
+    return [
+        (unit, float(factor), least_size) for unit, factor, least_size in _units_by_size(dimension)
+    ]
 
 
 @lru_cache
@@ -471,9 +473,9 @@ def _suitable_unit(
     absolute_values: list[float], dimension: Dimension, digits: int = 4
 ) -> tuple[str, Fraction]:
     """Return the largest unit that keeps the numbers of some values short, with its factor."""
-    units = _units_by_size(dimension)
+    unit_rows = _units_by_size(dimension)
     if dimension == _RATE and (rate_unit := _RATE_UNIT.get()):
-        return next(unit[:2] for unit in units if unit[0] == rate_unit)
+        return next(unit_row[:2] for unit_row in unit_rows if unit_row[0] == rate_unit)
     if (
         dimension == BYTES
         and not any(absolute_value % 1 for absolute_value in absolute_values)
@@ -486,8 +488,10 @@ def _suitable_unit(
         return binary_unit_and_factor
     # Rounded first: 999.99 us are shown as 1 ms.
     largest_value = float(f"{max(absolute_values, default=0.0):.{digits - 1}e}") or 1.0
-    fitting_units = [unit for unit in units if unit[2] <= largest_value] or units[:1]
-    return fitting_units[-1][:2]
+    fitting_unit_rows = [
+        unit_row for unit_row in unit_rows if unit_row[2] <= largest_value
+    ] or unit_rows[:1]
+    return fitting_unit_rows[-1][:2]
 
 
 def _suitable_binary_unit(counts: list[int]) -> tuple[str, Fraction] | None:

@@ -196,8 +196,8 @@ class DisciplineNames(Collection[str]):
         return "; ".join(f"{discipline.name}: {discipline.title}" for discipline in own_disciplines)
 
 
-STATION_DISCIPLINES = DisciplineNames(lambda kind: True)
-SIMULATED_DISCIPLINES = DisciplineNames(lambda kind: not kind.delay)
+STATION_DISCIPLINES = DisciplineNames(lambda discipline: True)
+SIMULATED_DISCIPLINES = DisciplineNames(lambda discipline: not discipline.delay)
 """What the simulator takes for a station; a delay is not a station there."""
 
 
@@ -219,7 +219,9 @@ def contradicted_keys(discipline: str, is_written: Mapping[str, bool]) -> Iterat
         yield "servers", "rates say how fast the station is; leave servers out"
 
 
-OVERTAKING_DISCIPLINES = DisciplineNames(lambda kind: kind.blind and kind.order != ARRIVAL)
+OVERTAKING_DISCIPLINES = DisciplineNames(
+    lambda discipline: discipline.blind and discipline.order != ARRIVAL
+)
 """Those by which customers overtake each other in the queue without regard to class.
 
 Waiting times vary more than in the order of arrival, and where several closed classes differ in
@@ -450,7 +452,7 @@ slipstick's own only the names, which no package can take.
 """
 
 
-def known_methods(kind: str) -> tuple[str, ...]:
+def known_methods(wanted_kind: str) -> tuple[str, ...]:
     """List the methods for a kind of model, slipstick's own first.
 
     >>> known_methods("law")
@@ -458,9 +460,9 @@ def known_methods(kind: str) -> tuple[str, ...]:
     """
     added_methods = (method_name.partition("/") for method_name in METHODS_ADDED)
     added_names = (
-        method_name for model_kind, _, method_name in added_methods if model_kind == kind
+        method_name for model_kind, _, method_name in added_methods if model_kind == wanted_kind
     )
-    return tuple(dict.fromkeys([*METHODS.get(kind, ()), *added_names]))
+    return tuple(dict.fromkeys([*METHODS.get(wanted_kind, ()), *added_names]))
 
 
 def model_kinds() -> tuple[str, ...]:

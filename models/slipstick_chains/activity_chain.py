@@ -45,7 +45,7 @@ from slipstick.model.steps import (
     Activity,
     distinct_activities,
     is_parallel,
-    no_rule,
+    no_rule_error,
 )
 from slipstick.model.system import (
     BARRIER,
@@ -242,7 +242,7 @@ class ActivityChain(ActivityForm):
         }
         if not self.model.population.streams or len(values) < len(self.tape.parameters):
             return reason_by_point
-        return Saturation(self.model).reasons(values) | reason_by_point
+        return Saturation(self.model).reasons_by_point(values) | reason_by_point
 
     def sums(self, value_by_expr: Mapping[Expr, Array]) -> Mapping[tuple[str, Any], Array]:
         """Return the sums over a cycle, by kind and name, of points that have the same transitions;
@@ -352,7 +352,7 @@ class _UnfitPart(NamedTuple):
 
 def _reasons_by_point(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
     """Return, by the index of the point, why a chain has no answer for the numbers of a model."""
-    population_counts = model.population.counts
+    population_counts = model.population.processor_counts
     reason_by_point = reasons_out_of_range(model, value_by_expr, MARKOV_CHAIN)
     for population_count in population_counts:
         least_count = int(population_count is population_counts[0])
@@ -2519,7 +2519,7 @@ class _States:
             case node if type(node) in _WAITING:
                 return [(1.0, ((_WAITING[type(node)], node_number), stack))]
             case node:
-                raise no_rule("the Markov chain", node)
+                raise no_rule_error("the Markov chain", node)
 
     def _stack_element(self, activity: Activity) -> tuple[str, int, int]:
         """Return the element of the stack of positions that stands for an activity."""

@@ -167,7 +167,7 @@ class LoweredNetwork(CompiledModel):
             exact=self._chain.exact(values, ActivityTable(np.ones(point_count), {})),
             values=columns,
             account={name: times for name, times in account_columns.items() if np.nansum(times)},
-            refused=frozenset(reason_by_point),
+            refused_points=frozenset(reason_by_point),
             remarks=lambda index: Remarks(failed=reason_by_point.get(index), notes=notes),
         )
 

@@ -23,7 +23,7 @@ from slipstick.errors import MissingValue, ModelError, NoAnswerError, UnknownNam
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import with_lower_limits
 from slipstick.method.activity_form import ActivityForm
-from slipstick.method.names import passage_of, transient_value_of
+from slipstick.method.names import station_and_count_of_passage, steady_name_and_time_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.solvers import reasons_unsolvable
 from slipstick.method.simulation.flatten import ALL
@@ -606,12 +606,12 @@ def _value_by_chain(
     """Return a value before the steady state by the Markov chain of a model, or why there is none;
     None for the name of any other value.
     """
-    if station_and_count := passage_of(name):
+    if station_and_count := station_and_count_of_passage(name):
         station, wanted_count = station_and_count
         value_before_steady_state = time_until(model, station, wanted_count, values)
         if not (value_before_steady_state or wanted_count):
             raise NeverReachedError(message_of_empty_start(station))
-    elif name_and_time := transient_value_of(name):
+    elif name_and_time := steady_name_and_time_of(name):
         steady_name, time_text = name_and_time
         columns = transient(model, [read_seconds(time_text)], values)
         counted_name = re.sub(r"^probability(.*),.*", r"queue_length\1]", steady_name)
@@ -718,7 +718,7 @@ def _replaces_times(model: QueueingNetwork | Model, values_given: Mapping[str, f
     parameter_by_path = network_layout.tape.parameters
     values = {path: value for path, value in values_given.items() if path in parameter_by_path}
     network_points = network_layout.network_points(network_layout.columns(values))
-    return not network_points.network.phases_known.all()
+    return not network_points.network.has_known_phases.all()
 
 
 def _layout_and_points(

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from slipstick.answer import Value, unit_of
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, np
-from slipstick.method.names import passage_of, transient_value_of
+from slipstick.method.names import station_and_count_of_passage, steady_name_and_time_of
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network
 from slipstick.method.simulation.flatten import flatten
@@ -167,9 +167,9 @@ def _parse_question(name: str, read_seconds: Callable[[str], float]) -> _Transie
     name : of the value
     read_seconds : function that returns the time that a text such as ``5 min`` states [s]
     """
-    if passage := passage_of(name):
+    if passage := station_and_count_of_passage(name):
         return _Passage(*passage)
-    parsed_name = transient_value_of(name)
+    parsed_name = steady_name_and_time_of(name)
     assert parsed_name is not None
     steady_name, time_text = parsed_name
     value_kind, _, arguments = steady_name.removesuffix("]").partition("[")
@@ -274,7 +274,7 @@ def _interval_half_widths(observations: Array, confidence_level: float) -> Array
 
 def _mean_over_runs(name: str, observed_values: Array, confidence_level: float) -> Value | str:
     """Return the mean of a value over the runs with its interval, or why there is none."""
-    station_and_count = passage_of(name)
+    station_and_count = station_and_count_of_passage(name)
     if station_and_count and not (station_and_count[1] or observed_values.any()):
         return message_of_empty_start(station_and_count[0])
     if np.isnan(observed_values).any():

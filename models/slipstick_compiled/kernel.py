@@ -207,7 +207,9 @@ class CompiledKernel:
 
     def take_rows(self) -> Array:
         """Return the rows of statistics written since the last call, and forget them."""
-        rows = np.concatenate([np.zeros((0, Layout(self.plan).width)), *self._statistics_blocks])
+        rows = np.concatenate(
+            [np.zeros((0, Layout(self.plan).column_count)), *self._statistics_blocks]
+        )
         self._statistics_blocks.clear()
         return rows
 
@@ -294,8 +296,8 @@ def _initial_tables(plan: Plan, trace_length: int) -> State:
         values_taken=np.zeros(len(draws), dtype=np.int64),
         values_ready=np.zeros(len(draws), dtype=np.int64),
         run=run_table,
-        statistics=np.zeros(layout.width),
-        rows=np.zeros((ROWS_KEPT, layout.width)),
+        statistics=np.zeros(layout.column_count),
+        rows=np.zeros((ROWS_KEPT, layout.column_count)),
         responses=np.zeros((len(plan.groups), TIMES_KEPT)),
         trace=np.zeros(trace_length, _row_dtype("customer index instruction_number", "time")),
     )
@@ -309,7 +311,7 @@ def _run_at_start(plan: Plan, layout: Layout) -> Rows:
     run_table[0].alive = plan.population
     run_table[0].first_lock = len(plan.stations)
     run_table[0].tally_column, run_table[0].pipeline_column = (
-        min(columns, default=0) for columns in (layout.tries, layout.executions)
+        min(columns, default=0) for columns in (layout.try_columns, layout.execution_columns)
     )
     run_table[0].first_barrier_queue = 1 + 3 * len(plan.resources)
     return run_table
@@ -368,7 +370,10 @@ def _resource_table(plan: Plan, layout: Layout) -> Rows:
     """Return the table with a row for each station and each lock."""
     resource_count = len(plan.resources)
     resource_table: Rows = np.zeros(resource_count, RESOURCE)
-    resource_table["statistics_column"], resource_table["next_to_leave"] = layout.present_time, -1
+    resource_table["statistics_column"], resource_table["next_to_leave"] = (
+        layout.present_time_columns,
+        -1,
+    )
     for kind_number, queue_column in enumerate(("queue", "serving", "spinning")):
         resource_table[queue_column] = 1 + kind_number * resource_count + np.arange(resource_count)
     station_rows = resource_table[: len(plan.stations)]
@@ -403,12 +408,12 @@ def _resource_table(plan: Plan, layout: Layout) -> Rows:
         station_row.in_random_order = discipline.order == RANDOM
         station_row.preempts = discipline.preemptive
         station_row.overtime = station.overtime
-    for resource_number, column in layout.extra_time.items():
+    for resource_number, column in layout.extra_time_column_by_station.items():
         station_rows[resource_number].waits_column = column
-    for resource_number, column in layout.given_up_time.items():
+    for resource_number, column in layout.given_up_time_column_by_station.items():
         station_rows[resource_number].given_up_column = column
     lock_rows["waits_column"], lock_rows["servers"] = (
-        layout.grants,
+        layout.grant_columns,
         [lock_plan.permits for lock_plan in plan.locks],
     )
     lock_rows["busy_count"] = [
@@ -450,8 +455,8 @@ def _group_table(plan: Plan, layout: Layout) -> Rows:
     group_table["first_instruction"] = [group.starts[0] for group in plan.groups]
     group_table["arrival_draw"] = [group.arrivals for group in plan.groups]
     group_table["statistics_column"], group_table["first_label_column"] = (
-        layout.cycles,
-        layout.first_label_column,
+        layout.cycle_columns,
+        layout.first_label_columns,
     )
     return group_table
 

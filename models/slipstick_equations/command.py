@@ -8,7 +8,7 @@ import click
 
 from slipstick.cli.console import (
     DONE,
-    complete,
+    completion_function,
     json_option,
     nodes_of,
     print_json,
@@ -19,7 +19,7 @@ from slipstick.cli.main import MODEL_OPTIONS, references_of
 
 
 @click.command()
-@click.argument("model", shell_complete=complete("model"))
+@click.argument("model", shell_complete=completion_function("model"))
 @with_options(MODEL_OPTIONS)
 @click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
 @json_option

@@ -175,7 +175,7 @@ class Equations:
         for node in walk(expr):
             if isinstance(node, Booked):
                 if node.label not in self.steps:
-                    self.steps[node.label] = new_nodes[id(node.inner)]
+                    self.steps[node.label] = new_nodes[id(node.inner_expr)]
                     self._tokens[node.label] = self._placeholder_name(
                         f"t[{node.label}]", f"t_{{{latex_text(node.label)}}}"
                     )
@@ -494,7 +494,7 @@ def reasons_without_formula(model: QueueingNetwork) -> list[str]:
     network = layout.network_points(layout.columns({})).network
     reasons = [
         f"{name} {reason}"
-        for name, reason in zip(network.stations, network.without_product_form, strict=True)
+        for name, reason in zip(network.stations, network.reasons_against_product_form, strict=True)
         if reason
     ]
     for name, station in model.stations.items():
@@ -504,7 +504,7 @@ def reasons_without_formula(model: QueueingNetwork) -> list[str]:
             reasons.append(f"customers abandon the queue of {name}")
         if station.balking:
             reasons.append(f"customers balk at {name}")
-    return [*reasons, *(["arrivals are no Poisson streams"] if network.not_poisson else [])]
+    return [*reasons, *(["arrivals are no Poisson streams"] if network.non_poisson_reason else [])]
 
 
 def _is_single_server(station: NetworkStation) -> bool:

@@ -24,7 +24,7 @@ from slipstick.law.symbols import (
     SERVERS,
     SERVICE,
     WAIT,
-    all_busy,
+    all_busy_probability,
 )
 
 _SINGLE = "scv >= 0 and service >= 0 and arrivals >= 0 and arrivals * service < 1"
@@ -251,7 +251,7 @@ GGC_ALLEN_CUNNEEN = Law(
     ),
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
-        all_busy(servers, arrivals * service)
+        all_busy_probability(servers, arrivals * service)
         * service
         * (arrivals_scv + scv)
         / (2 * (servers - arrivals * service))
@@ -284,7 +284,7 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
     ),
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
-        all_busy(servers, arrivals * service)
+        all_busy_probability(servers, arrivals * service)
         * service
         * (arrivals_scv + scv)
         / (2 * (servers - arrivals * service))
@@ -374,7 +374,7 @@ MMC_PRIORITY_WAITING = Law(
     gives=WAIT,
     equation=lambda above=_SERVERS_ABOVE, up_to=_SERVERS_UP_TO, servers=SERVERS, service=SERVICE, arrivals=_ARRIVALS_OF_ALL: (
         PRIORITY_WAITING.equation(
-            above, up_to, all_busy(servers, arrivals * service) * service / servers
+            above, up_to, all_busy_probability(servers, arrivals * service) * service / servers
         )
     ),
     holds=(

@@ -23,7 +23,7 @@ from slipstick.law.symbols import (
     SERVERS,
     SERVICE,
     WAIT,
-    all_busy,
+    all_busy_probability,
 )
 
 _OPEN = "arrivals >= 0 and service >= 0 and arrivals * service < 1"
@@ -184,7 +184,7 @@ ERLANG_C = Law(
     name="erlang-c",
     title="Probability of waiting at several servers (Erlang C)",
     gives=Symbol("waiting", COUNT, "probability that all servers are busy", "C"),
-    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: all_busy(
+    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: all_busy_probability(
         servers, arrivals * service
     ),
     holds=_SEVERAL,
@@ -201,7 +201,7 @@ MMC_WAITING_TIME = Law(
     title="Waiting time at several servers",
     gives=WAIT,
     equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
-        all_busy(servers, arrivals * service) * service / (servers - arrivals * service)
+        all_busy_probability(servers, arrivals * service) * service / (servers - arrivals * service)
     ),
     holds=_SEVERAL,
     source=_ERLANG,
@@ -217,7 +217,10 @@ MMC_RESPONSE_TIME = Law(
     title="Response time of several servers",
     gives=RESPONSE,
     equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
-        service + all_busy(servers, arrivals * service) * service / (servers - arrivals * service)
+        service
+        + all_busy_probability(servers, arrivals * service)
+        * service
+        / (servers - arrivals * service)
     ),
     holds=_SEVERAL,
     source=_ERLANG,
@@ -231,7 +234,7 @@ MMC_NUMBER = Law(
     gives=NUMBER,
     equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         arrivals * service
-        + all_busy(servers, arrivals * service)
+        + all_busy_probability(servers, arrivals * service)
         * arrivals
         * service
         / (servers - arrivals * service)
@@ -284,7 +287,7 @@ MMC_WAITING_QUANTILE = Law(
     equation=lambda share=_SHARE, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: maximum(
         service
         / (servers - arrivals * service)
-        * log(all_busy(servers, arrivals * service) / (1 - share)),
+        * log(all_busy_probability(servers, arrivals * service) / (1 - share)),
         0,
     ),
     holds=f"share >= 0 and share < 1 and {_SEVERAL}",
@@ -311,7 +314,7 @@ MMC_SERVICE_LEVEL = Law(
     gives=Symbol("share", COUNT, "share of the customers that wait at most the limit", "p"),
     equation=lambda limit=_WAITED, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         1
-        - all_busy(servers, arrivals * service)
+        - all_busy_probability(servers, arrivals * service)
         * exp(-limit * (servers - arrivals * service) / service)
     ),
     holds=f"limit >= 0 and {_SEVERAL}",
@@ -338,7 +341,7 @@ def _lateness_probability(load: Any, servers: Any, elapsed: Any) -> Any:
         * exp(-elapsed * (1 + minimum(spare_servers, 0)))
         * exprel(-elapsed * maximum(spare_servers, -spare_servers))
     )
-    return exp(-elapsed) + all_busy(servers, load) * waiting_tail
+    return exp(-elapsed) + all_busy_probability(servers, load) * waiting_tail
 
 
 MMC_RESPONSE_TAIL = Law(

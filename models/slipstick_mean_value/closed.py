@@ -207,7 +207,10 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
             lumped_recursion = Recursion(model, lumping.activities, lumping.copies_by_resource)
             value_by_expr = _with_lumped_probabilities(value_by_expr, lumping)
         for solved_population in lumped_recursion.solve(
-            value_by_expr, processors_by_point, approximate_points, model.population.counts
+            value_by_expr,
+            processors_by_point,
+            approximate_points,
+            model.population.processor_counts,
         ):
             _write_answers(
                 table, solved_population, lumped_recursion, recursion, lumping, with_account

@@ -116,7 +116,10 @@ def _largest_load(
     processors in a cycle, for each server, over the time of a cycle without waits.
     """
     processors = max(
-        (float(value_by_expr[count_expr].flat[0].real) for count_expr in model.population.counts),
+        (
+            float(value_by_expr[count_expr].flat[0].real)
+            for count_expr in model.population.processor_counts
+        ),
         default=1.0,
     )
     loads = [0.0]

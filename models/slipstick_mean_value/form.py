@@ -49,7 +49,7 @@ from slipstick.model.system import (
     StreamsPopulation,
     SuperstepPopulation,
     is_processor,
-    no_rule_for_population,
+    no_rule_for_population_error,
 )
 from slipstick.phases import (
     LEAST_SCV,
@@ -118,7 +118,7 @@ class MeanValue(ActivityForm):
         # Nor does the number of processors, and a small one is solved fastest.
         small_counts = {
             count_expr: np.minimum(value_by_expr[count_expr], _FEW_PROCESSORS)
-            for count_expr in self.model.population.counts
+            for count_expr in self.model.population.processor_counts
         }
         try:
             with np.errstate(all="ignore"):
@@ -210,7 +210,7 @@ def _solver_of_population(model: Model) -> Callable[[Model, Numbers, bool], Acti
         case SuperstepPopulation():
             return solve_supersteps
         case _:
-            raise no_rule_for_population(MEAN_VALUE, model.population)
+            raise no_rule_for_population_error(MEAN_VALUE, model.population)
 
 
 ERROR_OF_STATIONS, ERROR_OF_OTHER_MODELS, ERROR_WITH_BACK_OFF, ERROR_OF_SUPERSTEPS = (
@@ -394,9 +394,11 @@ def _may_exceed_chain(model: Model, lock_order: str) -> bool:
     hold; a number that is computed from parameters may.
     """
     known_counts = [
-        count.value for count in model.population.counts if isinstance(count, Number | Parameter)
+        count.value
+        for count in model.population.processor_counts
+        if isinstance(count, Number | Parameter)
     ]
-    return len(known_counts) < len(model.population.counts) or any(
+    return len(known_counts) < len(model.population.processor_counts) or any(
         float(count or 0.0) > MOST_IN_CHAIN[lock_order] for count in known_counts
     )
 

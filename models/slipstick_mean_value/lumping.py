@@ -16,9 +16,9 @@ from slipstick.model.steps import (
     NOTHING,
     Activity,
     is_parallel,
-    no_rule,
+    no_rule_error,
+    non_default_fields,
     requested_resource,
-    special_values,
     steps,
 )
 from slipstick.model.system import Model
@@ -176,20 +176,26 @@ class _Shape:
                 number_and_resource = resource and self._resource_number(
                     resource, f"wait:{resource}"
                 )
-                return time, node.scv, node.distribution, number_and_resource, special_values(node)
+                return (
+                    time,
+                    node.scv,
+                    node.distribution,
+                    number_and_resource,
+                    non_default_fields(node),
+                )
             case Hold(resource, body, mode):
                 label = self._model.held_resource(resource).label(resource)
                 return (
                     self._resource_number(resource, label),
                     mode,
                     self._structure_key(body),
-                    special_values(node),
+                    non_default_fields(node),
                 )
             case _ if node.use == NOTHING:
                 shapes_of_children = map(self._structure_key, node.children)
-                return type(node), node.expressions, special_values(node), *shapes_of_children
+                return type(node), node.expressions, non_default_fields(node), *shapes_of_children
             case _:
-                raise no_rule("the comparison of resources", node)
+                raise no_rule_error("the comparison of resources", node)
 
     def _resource_number(self, resource_name: str, label: str) -> tuple[int, object]:
         """Return the number that stands for the name of a resource, and the resource itself."""

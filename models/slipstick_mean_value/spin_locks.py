@@ -310,7 +310,7 @@ class Spinning:
             if self.lock.kind == "tas":
                 access_share, _ = self._share_and_time_of_access(lock_use.number_present)
                 waits_by_visit[visit.index] = access_share * lock_use.number_present * access_time
-            elif isinstance(visit.step, LockAccess) and visit.step.releases:
+            elif isinstance(visit.step, LockAccess) and visit.step.releases_lock:
                 waits_by_visit[visit.index] = self._rest_of_burst(
                     visit, lock_use, access_time, service_alone
                 )

@@ -40,7 +40,7 @@ from slipstick.model.activity import (
     Step,
     Then,
 )
-from slipstick.model.steps import MET, Activity, Combination, is_parallel, no_rule, steps
+from slipstick.model.steps import MET, Activity, Combination, is_parallel, no_rule_error, steps
 from slipstick.model.system import INFINITE, Barrier, Model, Station, is_processor
 from slipstick.random_times import (
     ZERO_TIME,
@@ -183,7 +183,7 @@ class Traversal:
             case Pipeline():
                 return _pipeline_time(self, node)
             case _:
-                raise no_rule("mean value", node)
+                raise no_rule_error("mean value", node)
 
     def _holding_time(self, visit: Visit, body: Activity) -> RandomTime:
         """Return the time for which a lock is held: the time of the activity under it. Meanwhile
@@ -795,7 +795,7 @@ def _sections_between_barriers(
                     *sections_between,
                 ], nodes_after
         case _:
-            raise no_rule("mean value", node)
+            raise no_rule_error("mean value", node)
     return [], (node,)
 
 
@@ -952,7 +952,7 @@ class _SynchronizedStart:
             case node if isinstance(node, _COMPOSITES):
                 self._pass_composite(node)
             case _:
-                raise no_rule("mean value", node)
+                raise no_rule_error("mean value", node)
 
     def _pass_repeat(self, count: Array, body: Activity) -> None:
         """Move all processors through a repetition, turn by turn; each turn beyond `MOST_TURNS`
@@ -1137,7 +1137,7 @@ class _SynchronizedStart:
             case _ if node.combination is Combination.IN_TURN:
                 return work, traversal_alone.time(node).mean - work.mean, np.ones(1)
             case _:
-                raise no_rule("mean value", node)
+                raise no_rule_error("mean value", node)
 
     def _items_alternate(self, pipeline: Pipeline, visits_at_queue: Sequence[Visit]) -> bool:
         """Return whether the items of different processors alternate at a queue.

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from slipstick.cli.console import (
-    complete,
     complete_methods,
+    completion_function,
     nodes_of,
     with_options,
     write_text,
@@ -18,7 +18,7 @@ from slipstick.cli.main import MODEL_OPTIONS, fitted_option, references_of
 
 
 @click.command()
-@click.argument("model", shell_complete=complete("model"))
+@click.argument("model", shell_complete=completion_function("model"))
 @with_options(MODEL_OPTIONS)
 @fitted_option
 @click.option(

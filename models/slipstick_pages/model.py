@@ -19,7 +19,7 @@ from slipstick.answer import Answer, exactness_words
 from slipstick.expression.nodes import Dimension
 from slipstick.report.answer import stated_rate_unit
 from slipstick.report.formatting import (
-    capital,
+    capitalized,
     losses_sentence,
     percent,
     quantity,
@@ -276,7 +276,7 @@ def _answer_html(model: LiveModel) -> str:
     output_phrases = {name: words.value(name) for name in model.outputs}
     return (
         '<section aria-live="polite"><h2'
-        f' id="shown">{escape(capital(words.value(model.quantity)))}</h2>'
+        f' id="shown">{escape(capitalized(words.value(model.quantity)))}</h2>'
         f'<p><output id="value">{present_value}</output> <span id="ratio">as given</span></p>'
         f'<p id="saturated"></p>{limits_html}</section>'
         f'<p class="choices">{_select_html("output", "Output", output_phrases)} '

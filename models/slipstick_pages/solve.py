@@ -98,14 +98,14 @@ def live_model(
     if answer.failed:
         raise NoAnswerError(answer.failed, answer.other_method)
     model = _live_model_of(answer, built_model, settings, library, wanted_inputs, wanted_values)
-    uncertain_settings = built_model.uncertain
+    uncertain_settings = built_model.uncertain_values
     if not uncertain_settings.paths:
         return model
     factors_by_input = {
         path: np.round(draws / np.exp(centre), 6).tolist()
         for (path, draws), centre in zip(
             drawn_settings(uncertain_settings, BAND_DRAWS).items(),
-            uncertain_settings.centre,
+            uncertain_settings.log_middles,
             strict=True,
         )
     }
@@ -560,7 +560,9 @@ def _probability_names(built_model: BuiltModel) -> set[str]:
     """
     if isinstance(built_model.model, Model):
         probabilities = [
-            expr for node in distinct_activities(built_model.model.bodies) for expr in node.odds
+            expr
+            for node in distinct_activities(built_model.model.bodies)
+            for expr in node.probabilities
         ]
         return {parameter.name for parameter in parameters(*probabilities)}
     routes = built_model.model.routing if isinstance(built_model.model, QueueingNetwork) else ()

@@ -20,7 +20,7 @@ from slipstick.late import Array, NDArray, np
 from slipstick.report.formatting import (
     UNKNOWN,
     axis_value,
-    capital,
+    capitalized,
     plain_decimal,
     quantity,
     short_path,
@@ -1468,7 +1468,7 @@ def _doubtful_rates_text(results: Results, spec: PictureSpec) -> str:
     else:
         notes = []
     return ". ".join(
-        capital(note) for note in dict.fromkeys(notes) if isinstance(note, DoubtfulRate)
+        capitalized(note) for note in dict.fromkeys(notes) if isinstance(note, DoubtfulRate)
     )
 
 

@@ -333,7 +333,7 @@ def _draw_path(axes: Axes, timeline: Timeline, members: list[int], seconds_per_u
 
 def _draw_active(axes: Axes, timeline: Timeline, seconds_per_unit: float) -> None:
     """Draw the number of active processors over time."""
-    points = timeline.active()
+    points = timeline.active_counts()
     times = [time / seconds_per_unit for time, _ in points]
     axes.step(
         [0.0, *times], [0, *(count for _, count in points)], where="post", color=STROKES[0][0]
@@ -425,7 +425,7 @@ def chrome_trace_json(timeline: Timeline) -> str:
     other_data = {
         "writer": "slipstick",
         "useful": list(timeline.useful),
-        "until": timeline.covered * MICROSECONDS,
+        "until": timeline.complete_until * MICROSECONDS,
     }
     return json.dumps(
         {"displayTimeUnit": "ms", "otherData": other_data, "traceEvents": events}, allow_nan=False

@@ -86,7 +86,9 @@ class AgreeResult(QuestionResult):
             yield from markdown_blocks(agreement_blocks(case_agreement))
 
 
-def _case_agreement(case: Evaluator, methods: Sequence[str], own_answer: Answer) -> Agreement:
+def _case_agreement(
+    case_evaluator: Evaluator, methods: Sequence[str], own_answer: Answer
+) -> Agreement:
     """Solve a case by several methods and compare the answers; `own_answer`, by the method of the
     case itself, is not computed again.
     """
@@ -95,8 +97,8 @@ def _case_agreement(case: Evaluator, methods: Sequence[str], own_answer: Answer)
         if own_answer.method == method:
             answers.append(own_answer)
         else:
-            answers += case.answers(method)
-    return agreement(case.case, answers)
+            answers += case_evaluator.answers(method)
+    return agreement(case_evaluator.case, answers)
 
 
 def read(agree_spec: AgreeSpec, study: StudyContext) -> Question:
@@ -114,18 +116,18 @@ def read(agree_spec: AgreeSpec, study: StudyContext) -> Question:
     ]
     if problems:
         raise SpecError(problems)
-    cases = {
+    evaluator_by_case = {
         case: evaluator(case, study.cases[case], study.library)
         for case in agree_spec.cases or study.cases
     }
     for index, method in enumerate(agree_spec.methods):
-        for case in cases.values():
+        for case_evaluator in evaluator_by_case.values():
             applicable_methods = known_methods(
-                {"program": ACTIVITY}.get(case.inputs.kind, case.inputs.kind)
+                {"program": ACTIVITY}.get(case_evaluator.inputs.kind, case_evaluator.inputs.kind)
             )
             if method not in applicable_methods:
                 suggestion = did_you_mean(method, applicable_methods)
-                message = f"no method {method!r} answers for {case.case}{suggestion}"
+                message = f"no method {method!r} answers for {case_evaluator.case}{suggestion}"
                 problems.append(study.problem(("agree", "methods", index), message))
     if problems:
         raise SpecError(problems)
@@ -133,9 +135,9 @@ def read(agree_spec: AgreeSpec, study: StudyContext) -> Question:
     def solve(answers: BaseAnswers) -> AgreeResult:
         return AgreeResult(
             tuple(
-                _case_agreement(model, agree_spec.methods, answers.cases[case])
-                for case, model in cases.items()
+                _case_agreement(case_evaluator, agree_spec.methods, answers.cases[case])
+                for case, case_evaluator in evaluator_by_case.items()
             )
         )
 
-    return Question(solve, points=len(agree_spec.methods) * len(cases))
+    return Question(solve, points=len(agree_spec.methods) * len(evaluator_by_case))

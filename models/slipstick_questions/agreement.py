@@ -60,10 +60,12 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
         answer.method: answer.failed for answer in answers if answer.failed is not None
     }
     rows = []
-    for name in _shared_values(solved_answers):
-        values = tuple(answer.values.get(name) for answer in answers)
+    for value_name in _shared_values(solved_answers):
+        values = tuple(answer.values.get(value_name) for answer in answers)
         rows.append(
-            MethodValues(name, next(value.unit for value in values if value is not None), values)
+            MethodValues(
+                value_name, next(value.unit for value in values if value is not None), values
+            )
         )
     verdicts: list[str] = []
     findings = list(dict.fromkeys(contradictions))
@@ -120,19 +122,20 @@ def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
 
 def _contradictions_of_exact(first_answer: Answer, second_answer: Answer) -> Iterator[str]:
     """Yield, in words, each value of two exact answers that differs by more than rounding."""
-    for name in _values_compared(first_answer, second_answer):
-        values = first_answer.values[name], second_answer.values[name]
+    for value_name in _values_compared(first_answer, second_answer):
+        values = first_answer.values[value_name], second_answer.values[value_name]
         if values[0].value is None or values[1].value is None:
             continue
         if not math.isclose(
             values[0].value, values[1].value, rel_tol=EXACT_ROUNDING, abs_tol=1e-300
         ):
-            sides = [
+            texts_of_sides = [
                 f"{value.value:.9g} {value.unit} by {answer.method}"
                 for value, answer in zip(values, (first_answer, second_answer), strict=True)
             ]
             yield (
-                f"two answers are called exact and differ: {name} is {sides[0]} and {sides[1]};"
+                f"two answers are called exact and differ: {value_name} is {texts_of_sides[0]}"
+                f" and {texts_of_sides[1]};"
                 f" {REPORT}"
             )
 
@@ -147,12 +150,14 @@ def _join_bounds(answers: Sequence[Answer]) -> list[Answer]:
     if not bound_answers:
         return list(answers)
     solved_bounds = [answer for answer in bound_answers if answer.failed is None]
-    names = dict.fromkeys(name for answer in solved_bounds for name in answer.values)
+    value_names = dict.fromkeys(
+        value_name for answer in solved_bounds for value_name in answer.values
+    )
     values = {
-        name: _tightest_bounds(
-            [answer.values[name] for answer in solved_bounds if name in answer.values]
+        value_name: _tightest_bounds(
+            [answer.values[value_name] for answer in solved_bounds if value_name in answer.values]
         )
-        for name in names
+        for value_name in value_names
     }
     joined_bounds = Answer(
         bound_answers[0].model,
@@ -169,17 +174,24 @@ def _join_bounds(answers: Sequence[Answer]) -> list[Answer]:
 
 def _tightest_bounds(values: Sequence[Value]) -> Value:
     """Return the largest lower end and the smallest upper end of several bounds of a value."""
-    lows = [value.low for value in values if value.low is not None]
-    highs = [value.high for value in values if value.high is not None]
-    return Value(values[0].value, values[0].unit, max(lows, default=None), min(highs, default=None))
+    lower_ends = [value.low for value in values if value.low is not None]
+    upper_ends = [value.high for value in values if value.high is not None]
+    return Value(
+        values[0].value,
+        values[0].unit,
+        max(lower_ends, default=None),
+        min(upper_ends, default=None),
+    )
 
 
 def _shared_values(answers: Sequence[Answer]) -> list[str]:
     """List the values that at least two answers have, the most important first."""
-    counts = Counter(name for answer in answers for name in answer.values)
+    count_by_name = Counter(name for answer in answers for name in answer.values)
     # Probabilities of every number present are for programs, not to be read side by side.
     shared_names = [
-        name for name, count in counts.items() if count > 1 and not name.startswith("probability[")
+        name
+        for name, count in count_by_name.items()
+        if count > 1 and not name.startswith("probability[")
     ]
     position_by_kind = {kind: position for position, kind in enumerate(_NAMES_IN_DISPLAY_ORDER)}
     return sorted(
@@ -190,14 +202,14 @@ def _shared_values(answers: Sequence[Answer]) -> list[str]:
 
 def _choose_reference(answers: Sequence[Answer]) -> Answer | None:
     """Return the answer with which the others are compared; None if no answer has values."""
-    candidates = [
+    candidate_answers = [
         answer
         for answer in answers
         if any(answer.values[name].value is not None for name in _values_compared(answer))
     ]
-    simulated_answers = [answer for answer in candidates if answer.converged is not None]
-    exact_answers = [answer for answer in candidates if answer.exact]
-    return next(iter([*simulated_answers, *exact_answers, *candidates]), None)
+    simulated_answers = [answer for answer in candidate_answers if answer.converged is not None]
+    exact_answers = [answer for answer in candidate_answers if answer.exact]
+    return next(iter([*simulated_answers, *exact_answers, *candidate_answers]), None)
 
 
 def _values_compared(answer: Answer, reference_answer: Answer | None = None) -> list[str]:
@@ -220,25 +232,29 @@ def _comparison_sentence(answer: Answer, reference: Answer) -> tuple[str, bool]:
     """Return a sentence that compares an answer with the reference where they differ most, and
     whether the answer keeps its promise.
     """
-    names = [
-        name
-        for name in _values_compared(answer, reference)
-        if reference.values[name].value is not None
+    value_names = [
+        value_name
+        for value_name in _values_compared(answer, reference)
+        if reference.values[value_name].value is not None
     ]
-    if not names:
+    if not value_names:
         return f"{answer.method} gives nothing that {reference.method} gives", True
     comparisons = [
-        _comparison_of_value(answer, reference, answer.values[name], reference.values[name])
-        for name in names
+        _comparison_of_value(
+            answer, reference, answer.values[value_name], reference.values[value_name]
+        )
+        for value_name in value_names
     ]
     index_of_largest = max(
-        range(len(names)),
+        range(len(value_names)),
         key=lambda index: (not comparisons[index].agrees, comparisons[index].difference),
     )
     sentence, keeps_promise, difference = comparisons[index_of_largest]
-    names_the_value = len(names) > 1 and (difference or not keeps_promise)
+    names_the_value = len(value_names) > 1 and (difference or not keeps_promise)
     return (
-        f"{names[index_of_largest]} differs most: {sentence}" if names_the_value else sentence,
+        f"{value_names[index_of_largest]} differs most: {sentence}"
+        if names_the_value
+        else sentence,
         keeps_promise,
     )
 
@@ -309,33 +325,39 @@ def _sentence_on_difference(
 
 
 def _sentence_on_exact(
-    method: str, reference: str, difference: float, half_widths_off: float
+    method: str, reference_method: str, difference: float, half_widths_off: float
 ) -> tuple[str, bool]:
     """Return a sentence on the difference of an exact answer from the reference, and whether that
     difference is within the interval.
     """
-    relation, claims = (
+    relation_phrase, claim_phrase = (
         ("is", "is") if method == EXACT else ("is exact and", "claims to be exact, but is")
     )
     if half_widths_off <= 1:
         return (
             (
-                f"{method} {relation} within the interval of {reference}"
+                f"{method} {relation_phrase} within the interval of {reference_method}"
                 f" ({_percent_text(difference)} its mean)"
             ),
             True,
         )
     if half_widths_off <= SURE_HALF_WIDTHS:
         sentence = (
-            f"{method} {relation} at the edge of the interval of {reference}"
+            f"{method} {relation_phrase} at the edge of the interval of {reference_method}"
             f" ({_percent_text(difference)} its mean)"
         )
         return f"{sentence}; one in twenty is, by chance", True
-    return f"{method} {claims} {_percent_text(difference)} {reference}, outside its interval", False
+    return (
+        (
+            f"{method} {claim_phrase} {_percent_text(difference)} {reference_method}, outside its"
+            " interval"
+        ),
+        False,
+    )
 
 
 def _sentence_on_bounds(
-    method: str, bounds: Value, reference: str, reference_value: Value
+    method: str, bounds: Value, reference_method: str, reference_value: Value
 ) -> tuple[str, bool]:
     """Return a sentence on whether the interval of the reference overlaps bounds, and whether it
     does; more cannot be required of a simulated mean.
@@ -346,9 +368,9 @@ def _sentence_on_bounds(
     is_above_lower = bounds.low is None or high >= bounds.low * (1 - ROUNDING)
     is_below_upper = bounds.high is None or low <= bounds.high * (1 + ROUNDING)
     if is_above_lower and is_below_upper:
-        return f"{reference} lies within the {method}", True
-    side = "above the upper" if is_above_lower else "below the lower"
-    return f"{reference} lies {side} of the {method}", False
+        return f"{reference_method} lies within the {method}", True
+    side_phrase = "above the upper" if is_above_lower else "below the lower"
+    return f"{reference_method} lies {side_phrase} of the {method}", False
 
 
 def _relative_difference(value: float, reference_value: float) -> float:

@@ -111,18 +111,20 @@ class CaseBottlenecks:
     @property
     def bottlenecks(self) -> tuple[str, ...]:
         """The resource with the largest demand at each point."""
-        names = list(self.demands)
-        return tuple(names[int(index)] for index in np.argmax(list(self.demands.values()), axis=0))
+        resource_names = list(self.demands)
+        return tuple(
+            resource_names[int(index)] for index in np.argmax(list(self.demands.values()), axis=0)
+        )
 
     @property
     def ties(self) -> list[tuple[str, ...]]:
         """The resources with the largest demand at each point; several if their demands are
         equal.
         """
-        names = np.array(list(self.demands))
+        resource_names = np.array(list(self.demands))
         demands = np.array(list(self.demands.values()))
         is_largest = demands >= self.largest_demand * (1 - _ROUNDING)
-        return [tuple(names[column].tolist()) for column in is_largest.T]
+        return [tuple(resource_names[column].tolist()) for column in is_largest.T]
 
     @property
     def is_saturated(self) -> Array:
@@ -189,7 +191,7 @@ class BottleneckResult(QuestionResult):
             for bottlenecks in self.bottleneck[: 1 + MOST_FURTHER_CASES]
         ][:2]
 
-    def searched(self) -> list[str]:
+    def searched_paths(self) -> list[str]:
         """List the quantities along which bottlenecks are looked at."""
         return list(dict.fromkeys(bottlenecks.path for bottlenecks in self.bottleneck))
 
@@ -216,15 +218,15 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
             evaluator(case, study.cases[case], study.library).built.model
         ):
             raise study.refusal(("bottleneck", "cases", index), f"{case} {reason}")
-        sweep_by_case[case] = study.axes_in(_PLACE_OF_AXIS, question.along, case)
+        sweep_by_case[case] = study.sweep_over_axes(_PLACE_OF_AXIS, question.along, case)
         (axis, *_), _ = check_sweep(sweep_by_case[case], case, study)
         if axis.has_names:
             raise study.refusal(
                 _PLACE_OF_AXIS, "an axis of numbers is wanted, such as the number of processors"
             )
         # Sentences say from which value on a resource limits.
-        numbers = map(float, axis.values)
-        if any(number <= number_before for number_before, number in pairwise(numbers)):
+        axis_numbers = map(float, axis.values)
+        if any(number <= number_before for number_before, number in pairwise(axis_numbers)):
             raise study.refusal(_PLACE_OF_AXIS, f"list the values of {axis.path} in rising order")
 
     def solve(answers: BaseAnswers) -> BottleneckResult:
@@ -268,17 +270,17 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
         else "throughput"
     )
     solved_sweep = solve_plan("bottleneck", plan, [throughput_name])
-    point_count = len(plan.cases)
+    point_count = len(plan.case_by_point)
     throughput = solved_sweep.columns.get(throughput_name, np.full(point_count, np.nan))
     population = np.empty(point_count)
     cycle_time = np.empty(point_count)
-    demands: dict[str, Array] = {}
+    demand_by_resource: dict[str, Array] = {}
     for group in plan.groups:
         is_model = isinstance(group.solvable.model, Model)
         compute_demands = _demands_of_model if is_model else _demands_of_network
         population[group.rows], cycle_time[group.rows], group_demands = compute_demands(group)
         for resource, demand in group_demands.items():
-            demands.setdefault(resource, np.zeros(point_count))[group.rows] = demand
+            demand_by_resource.setdefault(resource, np.zeros(point_count))[group.rows] = demand
     axis = plan.axes[0]
     axis_values = np.array(axis.values, dtype=float)
     bottlenecks = CaseBottlenecks(
@@ -290,7 +292,7 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
         population,
         throughput,
         cycle_time,
-        demands,
+        demand_by_resource,
         solved_sweep.failed,
     )
 
@@ -327,19 +329,24 @@ def _with_value_near_limit(
         return bottlenecks
     # All points behind the last one that is not near are near.
     first_index = 0 if is_near.all() else len(is_near) - int(np.argmin(is_near[::-1]))
-    value = float(bottlenecks.values[first_index])
+    first_near_value = float(bottlenecks.values[first_index])
     if first_index == 0:
-        return replace(bottlenecks, near_limit=value)
-    too_few, enough = int(bottlenecks.values[first_index - 1]), int(value)
+        return replace(bottlenecks, near_limit=first_near_value)
+    too_small_number, sufficient_number = (
+        int(bottlenecks.values[first_index - 1]),
+        int(first_near_value),
+    )
     if throughput_at is None:
-        return replace(bottlenecks, near_limit=value, far_from_limit=float(too_few))
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        if throughput_at(middle) * float(bottlenecks.largest_demand[-1]) >= _NEAR:
-            enough = middle
+        return replace(
+            bottlenecks, near_limit=first_near_value, far_from_limit=float(too_small_number)
+        )
+    while sufficient_number - too_small_number > 1:
+        middle_number = (too_small_number + sufficient_number) // 2
+        if throughput_at(middle_number) * float(bottlenecks.largest_demand[-1]) >= _NEAR:
+            sufficient_number = middle_number
         else:
-            too_few = middle
-    return replace(bottlenecks, near_limit=float(enough))
+            too_small_number = middle_number
+    return replace(bottlenecks, near_limit=float(sufficient_number))
 
 
 def _demands_of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
@@ -372,13 +379,17 @@ def _demands_of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Arra
         path: array for path, array in group.values.items() if path in layout.tape.parameters
     }
     network = layout.network_points(layout.columns(parameter_values)).network
-    cycle, demand = full_speed_demands(network)
-    demands = {
+    cycle_time, demand = full_speed_demands(network)
+    demand_by_station = {
         name: demand[:, 0, index].real
         for index, name in enumerate(layout.stations)
         if not network.is_delay[index]
     }
-    return np.asarray(network.population[:, 0].real, dtype=float), cycle[:, 0].real, demands
+    return (
+        np.asarray(network.population[:, 0].real, dtype=float),
+        cycle_time[:, 0].real,
+        demand_by_station,
+    )
 
 
 def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
@@ -390,45 +401,47 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
         f"{join_phrases(tie)} {'is the bottleneck' if len(tie) == 1 else 'are the bottlenecks'}"
         for tie in ties
     ]
-    first_value, last_value = (_value_text(bottlenecks, index) for index in (0, -1))
+    first_value, last_value = (_value_text(bottlenecks, point_index) for point_index in (0, -1))
     sentences = [
         f"{bottleneck_clauses[0]} for {bottlenecks.path} from {first_value} to {last_value}"
     ]
-    changes = [
-        index
-        for index in range(1, len(bottleneck_clauses))
-        if bottleneck_clauses[index] != bottleneck_clauses[index - 1]
+    change_indexes = [
+        point_index
+        for point_index in range(1, len(bottleneck_clauses))
+        if bottleneck_clauses[point_index] != bottleneck_clauses[point_index - 1]
     ]
-    if changes:
+    if change_indexes:
         sentences = [f"{bottleneck_clauses[0]} for {bottlenecks.path} from {first_value} on"]
         sentences += [
-            f"{bottleneck_clauses[index]} from {_value_text(bottlenecks, index)} on,"
-            f" {join_phrases(ties[index - 1])} up to {_value_text(bottlenecks, index - 1)}"
-            for index in changes
+            f"{bottleneck_clauses[point_index]} from {_value_text(bottlenecks, point_index)} on,"
+            f" {join_phrases(ties[point_index - 1])} up to"
+            f" {_value_text(bottlenecks, point_index - 1)}"
+            for point_index in change_indexes
         ]
-    saturated = bottlenecks.is_saturated
-    if saturated.any():
-        index = int(np.argmax(saturated))
+    is_saturated = bottlenecks.is_saturated
+    if is_saturated.any():
+        point_index = int(np.argmax(is_saturated))
         population_text = (
-            f"N = {bottlenecks.population[index]:g} is above N* ="
-            f" {bottlenecks.saturation[index]:.4g}"
+            f"N = {bottlenecks.population[point_index]:g} is above N* ="
+            f" {bottlenecks.saturation[point_index]:.4g}"
         )
         sentences.append(
-            f"saturated from {bottlenecks.path} = {_value_text(bottlenecks, index)} on, where"
+            f"saturated from {bottlenecks.path} = {_value_text(bottlenecks, point_index)} on, where"
             f" {population_text}"
         )
     else:
-        index = int(np.argmax(bottlenecks.population / bottlenecks.saturation))
+        point_index = int(np.argmax(bottlenecks.population / bottlenecks.saturation))
         population_text = (
-            f"N = {bottlenecks.population[index]:g}, and N* = {bottlenecks.saturation[index]:.4g}"
+            f"N = {bottlenecks.population[point_index]:g}, and N* ="
+            f" {bottlenecks.saturation[point_index]:.4g}"
         )
         sentences.append(
             f"not saturated anywhere; nearest at {bottlenecks.path} ="
-            f" {_value_text(bottlenecks, index)}"
+            f" {_value_text(bottlenecks, point_index)}"
             f" with {population_text}"
         )
     if bottlenecks.is_above_bound.any():
-        index = int(np.argmax(bottlenecks.is_above_bound))
+        point_index = int(np.argmax(bottlenecks.is_above_bound))
         largest_excess = (
             float(
                 np.max(
@@ -438,13 +451,13 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
             )
             - 1
         )
-        method = bottlenecks.provenance.methods[index]
+        method = bottlenecks.provenance.methods[point_index]
         advice = (
             "; it leaves waiting out, mean-value and simulation do not"
             if method == CLOSED_FORM
             else ""
         )
-        first_point_above = f"{bottlenecks.path} = {_value_text(bottlenecks, index)}"
+        first_point_above = f"{bottlenecks.path} = {_value_text(bottlenecks, point_index)}"
         sentences.append(
             f"the throughput by {method} is above the bound from {first_point_above} on, by up to"
             f" {percent(largest_excess)}{advice}"
@@ -461,7 +474,7 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     first_index = last_index
     while first_index and ties[first_index - 1] == ties[last_index]:
         first_index -= 1
-    beginning = f"{case}: " if case else ""
+    case_prefix = f"{case}: " if case else ""
     largest_throughput = 1.0 / float(bottlenecks.largest_demand[last_index])
     throughput_limit = words.rate_with_noun(
         "throughput", value_amount("throughput", largest_throughput, "1/s")
@@ -472,20 +485,20 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     resources = join_phrases([words.resource(name) for name in ties[last_index]])
     are_several = len(ties[last_index]) > 1
     limit_text = (
-        f"{beginning}{resources} {'limit' if are_several else 'limits'} the"
+        f"{case_prefix}{resources} {'limit' if are_several else 'limits'} the"
         f" {words.value('throughput')} to {throughput_limit}"
     )
     is_saturated = bottlenecks.is_saturated
     if not is_saturated[last_index]:
         return (
-            f"{beginning}nothing is saturated up to {end_of_axis}; the most used"
+            f"{case_prefix}nothing is saturated up to {end_of_axis}; the most used"
             f" {'are' if are_several else 'is'} {resources}, which can reach a"
             f" {words.value('throughput')} of {throughput_limit}"
         )
     if first_index == 0:
         return f"{limit_text}{_near_limit_clause(bottlenecks, words)}"
-    value = float(bottlenecks.values[first_index])
-    first_setting = setting_phrase(bottlenecks.path, value, bottlenecks.unit, words)
+    first_limited_value = float(bottlenecks.values[first_index])
+    first_setting = setting_phrase(bottlenecks.path, first_limited_value, bottlenecks.unit, words)
     return f"{limit_text} from {first_setting} on"
 
 
@@ -524,10 +537,13 @@ def _value_text(bottlenecks: CaseBottlenecks, index: int) -> str:
 
 def _points_table(bottlenecks: CaseBottlenecks) -> ResultTable:
     """Return a table with the bottleneck, the throughput and its bound at each point."""
-    names = bottlenecks.bottlenecks
-    utilizations = [bottlenecks.utilization(name)[index] for index, name in enumerate(names)]
+    bottleneck_names = bottlenecks.bottlenecks
+    utilizations = [
+        bottlenecks.utilization(resource_name)[index]
+        for index, resource_name in enumerate(bottleneck_names)
+    ]
     columns = [
-        ResultColumn("case", [bottlenecks.case] * len(names), place=True),
+        ResultColumn("case", [bottlenecks.case] * len(bottleneck_names), place=True),
         ResultColumn(bottlenecks.path, bottlenecks.values, bottlenecks.unit, place=True),
         ResultColumn("population", bottlenecks.population, "1", title="N", written=as_number),
         ResultColumn("throughput", bottlenecks.throughput, "1/s"),
@@ -537,7 +553,7 @@ def _points_table(bottlenecks: CaseBottlenecks) -> ResultTable:
             [str(bool(is_above)).lower() for is_above in bottlenecks.is_above_bound],
             title="above the bound",
         ),
-        ResultColumn("bottleneck", names),
+        ResultColumn("bottleneck", bottleneck_names),
         ResultColumn(
             "its_utilization",
             utilizations,
@@ -547,8 +563,13 @@ def _points_table(bottlenecks: CaseBottlenecks) -> ResultTable:
             in_file=False,
         ),
         *(
-            ResultColumn(f"utilization[{name}]", bottlenecks.utilization(name), "1", on_page=False)
-            for name in bottlenecks.demands
+            ResultColumn(
+                f"utilization[{resource_name}]",
+                bottlenecks.utilization(resource_name),
+                "1",
+                on_page=False,
+            )
+            for resource_name in bottlenecks.demands
         ),
         ResultColumn("saturation_population", bottlenecks.saturation, "1", title="N*"),
     ]
@@ -562,16 +583,16 @@ def _resources_table(bottlenecks: CaseBottlenecks) -> ResultTable:
     )[:_MOST_RESOURCES]
     columns = [ResultColumn("resource", names_by_demand, place=True)]
     for index in (0, -1):
-        place_text = f"at {_value_text(bottlenecks, index)}"
+        point_text = f"at {_value_text(bottlenecks, index)}"
         demands = [float(bottlenecks.demands[name][index]) for name in names_by_demand]
         utilizations = [float(bottlenecks.utilization(name)[index]) for name in names_by_demand]
-        columns.append(ResultColumn("D", demands, "s", title=f"D {place_text}"))
+        columns.append(ResultColumn("D", demands, "s", title=f"D {point_text}"))
         columns.append(
             ResultColumn(
                 "utilization",
                 utilizations,
                 "1",
-                title=f"utilization {place_text}",
+                title=f"utilization {point_text}",
                 written=as_percent,
             )
         )

@@ -79,7 +79,7 @@ def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Word
         return with_title_and_legend(figure, title)
     first_choices = next(iter(choices.values()))
     lowest, highest = _vertical_range(choices.values())
-    unit, factor = choose_unit([highest], Dimension.of(first_choices.dimension))
+    vertical_unit, vertical_factor = choose_unit([highest], Dimension.of(first_choices.dimension))
     objectives = np.concatenate([choice.objectives for choice in choices.values()])
     horizontal_unit, horizontal_factor = choose_unit(
         objectives.tolist(), Dimension.of(first_choices.objective_unit)
@@ -92,18 +92,18 @@ def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Word
     panels = figure.subplots(
         row_count, column_count, sharex=True, sharey=True, squeeze=False
     ).ravel()
-    margin = 0.1 * (highest - lowest) or factor
-    panels[0].set_ylim(lowest / factor, (highest + margin) / factor)
+    margin_above = 0.1 * (highest - lowest) or vertical_factor
+    panels[0].set_ylim(lowest / vertical_factor, (highest + margin_above) / vertical_factor)
     for axes, (case, choice) in zip(panels, choices.items(), strict=False):
-        _draw_points(axes, choice, horizontal_factor, factor)
+        _draw_points(axes, choice, horizontal_factor, vertical_factor)
         if len(choices) > 1:
             axes.set_title(words.case(case), loc="left")
     for axes in panels[len(choices) :]:
         axes.set_axis_off()
-    minimized = objective_title(first_choices.objective, words, "value that is minimized")
-    figure.supxlabel(axis_title(minimized, horizontal_unit), fontsize=10)
-    subject = axis_title(words.formula(first_choices.limited_value), unit)
-    figure.supylabel(textwrap.fill(subject, _MOST_TITLE_LETTERS), fontsize=10)
+    minimized_title = objective_title(first_choices.objective, words, "value that is minimized")
+    figure.supxlabel(axis_title(minimized_title, horizontal_unit), fontsize=10)
+    vertical_title = axis_title(words.formula(first_choices.limited_value), vertical_unit)
+    figure.supylabel(textwrap.fill(vertical_title, _MOST_TITLE_LETTERS), fontsize=10)
     handles = {
         str(line.get_label()): line
         for axes in panels
@@ -127,7 +127,7 @@ def _draw_points(
     from slipstick_pictures.look import draw_intervals
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 
-    horizontal_values, (value, low, high) = (
+    horizontal_values, (middle_values, low_ends, high_ends) = (
         choice.objectives / horizontal_factor,
         choice.values / vertical_factor,
     )
@@ -138,8 +138,10 @@ def _draw_points(
         is_drawn = choice.meets_all == meets_limits
         style: dict[str, Any] = {"color": "black", "markerfacecolor": fill_colour, "label": label}
         if is_drawn.any():
-            axes.plot(horizontal_values[is_drawn], value[is_drawn], "o", markersize=5, **style)
-    draw_intervals(axes, horizontal_values, value, low, high)
+            axes.plot(
+                horizontal_values[is_drawn], middle_values[is_drawn], "o", markersize=5, **style
+            )
+    draw_intervals(axes, horizontal_values, middle_values, low_ends, high_ends)
     if choice.meets_all.any():
         best_index = int(np.argmin(np.where(choice.meets_all, choice.objectives, np.inf)))
         ring_style: dict[str, Any] = {
@@ -148,7 +150,11 @@ def _draw_points(
             "label": "chosen",
         }
         axes.plot(
-            horizontal_values[best_index], value[best_index], "o", markersize=12, **ring_style
+            horizontal_values[best_index],
+            middle_values[best_index],
+            "o",
+            markersize=12,
+            **ring_style,
         )
     limit = float(choice.limits[0])
     if choice.has_one_limit:

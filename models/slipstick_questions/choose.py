@@ -30,7 +30,7 @@ from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.limits import announcing_for, check_cost
 from slipstick.method.asked import needs_simulation
 from slipstick.report.formatting import (
-    capital,
+    capitalized,
     do_overlap,
     escape,
     join_phrases,
@@ -228,7 +228,7 @@ class ChooseResult(QuestionResult):
         headlines = self._headlines_of_points(kept_choices, words)
         headlines += _headlines_without_choice(missed_choices, words, len(self.choices) > 1)
         is_list_of_next = self.choices_are_alternatives and not missed_choices
-        return headlines if is_list_of_next else [". ".join(map(capital, headlines))]
+        return headlines if is_list_of_next else [". ".join(map(capitalized, headlines))]
 
     def _headlines_of_points(self, choices: Sequence[ChosenPoints], words: Words) -> list[str]:
         """Return sentences on the chosen points. If the study also chooses among cases, return one
@@ -237,19 +237,21 @@ class ChooseResult(QuestionResult):
         if not choices:
             return []
         first_choice, *further_choices = choices
-        count = len(self.choices)
-        first_case = words.case(first_choice.case) if count > 1 else ""
+        choice_count = len(self.choices)
+        first_case = words.case(first_choice.case) if choice_count > 1 else ""
         adjective = "cheapest" if _is_cost(first_choice.objective) else "best"
         if [*first_choice.units] == [first_choice.objective]:
-            noun = words.quantity(first_choice.objective)
-            is_count = is_plural(noun.partition(" ")[0]) or is_plural(noun)
+            meaning = words.quantity(first_choice.objective)
+            is_count = is_plural(meaning.partition(" ")[0]) or is_plural(meaning)
             adjective = "fewest" if is_count else "least"
         is_plural_verb = len(first_choice.units) > 1 or adjective == "fewest"
         beginning = f"the {adjective} {'are' if is_plural_verb else 'is'}"
         if first_case:
             beginning = f"{first_case}: {beginning}"
         if self.choices_are_alternatives and first_case:
-            beginning = f"{first_case}{self._equals_clause(words, adjective)} of {count}, with"
+            beginning = (
+                f"{first_case}{self._equals_clause(words, adjective)} of {choice_count}, with"
+            )
         first_headline = _first_headline(first_choice, words, beginning)
         if self.choices_are_alternatives and len(choices) == len(
             self.choices[: 1 + _MOST_FURTHER_CASES]
@@ -271,20 +273,24 @@ class ChooseResult(QuestionResult):
         first_choice, *further_choices = self.choices
         if not first_choice.found:
             return f" is the {adjective}"
-        best = _objective_of_best(first_choice)
+        best_objective = _objective_of_best(first_choice)
         interval = first_choice.found[0].values[OBJECTIVE].ends
-        equals, rivals = list[str](), list[str]()
+        equal_cases, rival_cases = list[str](), list[str]()
         for choice in further_choices:
-            points = [*choice.found[:1], *choice.undecided]
-            has_overlap = any(do_overlap(interval, point.ends(OBJECTIVE)) for point in points)
-            least = min((point.find(OBJECTIVE) or 0.0 for point in points), default=math.inf)
-            if has_overlap or least < best:
-                rivals.append(words.case(choice.case))
-            elif math.isclose(least, best):
-                equals.append(words.case(choice.case))
-        doubt = f" (undecided against {join_phrases(rivals)})" if rivals else ""
-        equals_in_words = f", like {join_phrases(equals)}," if equals else ""
-        return f"{doubt}{equals_in_words} is the {adjective}"
+            points_of_choice = [*choice.found[:1], *choice.undecided]
+            has_overlap = any(
+                do_overlap(interval, point.ends(OBJECTIVE)) for point in points_of_choice
+            )
+            least_objective = min(
+                (point.find(OBJECTIVE) or 0.0 for point in points_of_choice), default=math.inf
+            )
+            if has_overlap or least_objective < best_objective:
+                rival_cases.append(words.case(choice.case))
+            elif math.isclose(least_objective, best_objective):
+                equal_cases.append(words.case(choice.case))
+        doubt_clause = f" (undecided against {join_phrases(rival_cases)})" if rival_cases else ""
+        equals_in_words = f", like {join_phrases(equal_cases)}," if equal_cases else ""
+        return f"{doubt_clause}{equals_in_words} is the {adjective}"
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer:
         """Return whether a point meets the conditions, as an answer to the title."""
@@ -295,11 +301,11 @@ class ChooseResult(QuestionResult):
         has_title_first = len(self.choices) > 1 and any(choice.found for choice in self.choices)
         return TitleAnswer(word, headline if has_title_first else uncapitalized(headline))
 
-    def examined(self) -> list[str]:
+    def examined_cases(self) -> list[str]:
         """List the cases for which a point was chosen."""
         return [choice.case for choice in self.choices]
 
-    def searched(self) -> list[str]:
+    def searched_paths(self) -> list[str]:
         """List the quantities that were chosen."""
         return [*self.choices[0].units]
 
@@ -381,8 +387,8 @@ class _Choosing:
         [points].
         """
         value_columns = {
-            path: np.array(values)[rows[:, column]]
-            for column, (path, values) in enumerate(self.values.items())
+            path: np.array(values)[rows[:, column_index]]
+            for column_index, (path, values) in enumerate(self.values.items())
         }
         return {
             **value_columns,
@@ -413,8 +419,10 @@ class _Choosing:
 
     def totals_at(self, answer: Answer) -> dict[str, str]:
         """Return the totals at a point as texts with their units, by name."""
-        row = [values.index(float(answer.point[path])) for path, values in self.values.items()]
-        values_of_point = self.varied_values(np.array([row]))
+        value_indexes = [
+            values.index(float(answer.point[path])) for path, values in self.values.items()
+        ]
+        values_of_point = self.varied_values(np.array([value_indexes]))
         return {
             name: quantity(
                 float(total.sides(values_of_point)[0].left[0, 0]),
@@ -436,10 +444,10 @@ class _Choosing:
         """Return the case with values of the quantities that shape the model, given by their
         indices.
         """
-        paths = [list(self.values)[column] for column in self.shaping_columns]
+        paths = [list(self.values)[column_index] for column_index in self.shaping_columns]
         nodes = {
-            path: self.nodes[path][column]
-            for path, column in zip(paths, value_indices, strict=True)
+            path: self.nodes[path][column_index]
+            for path, column_index in zip(paths, value_indices, strict=True)
         }
         return evaluator(self.case.case, {**self.settings, **nodes}, self.study.library)
 
@@ -469,9 +477,7 @@ class _Choosing:
         values = self.varied_values(rows)
         return tuple(unmet_requirements(groups, {path: values[path] for path in self.values}))
 
-    def solved(
-        self, rows: Rows, run_factor: float, value_names: Collection[str] = ()
-    ) -> PointTable:
+    def solve(self, rows: Rows, run_factor: float, value_names: Collection[str] = ()) -> PointTable:
         """Solve points, those with the same model together. Return their answers in a table, with
         the reason for each point without an answer; `value_names` are further values.
         """
@@ -507,15 +513,17 @@ class _Choosing:
         utilization of each resource. It is solved once more, because only the best points need
         them.
         """
-        row = [values.index(float(answer.point[path])) for path, values in self.values.items()]
+        value_indexes = [
+            values.index(float(answer.point[path])) for path, values in self.values.items()
+        ]
         units = {
             name: unit
             for name, unit in self.case.names.items()
             if name in self.study.spec.answer or _UTILIZATION.fullmatch(name)
         }
         keys_by_name = {name: (name, f"low[{name}]", f"high[{name}]") for name in units}
-        columns = self.solved(
-            np.array([row]), run_factor, [*chain.from_iterable(keys_by_name.values())]
+        columns = self.solve(
+            np.array([value_indexes]), run_factor, [*chain.from_iterable(keys_by_name.values())]
         ).columns
         values = {
             name: _interval_value([columns.get(key, columns[name])[0] for key in keys], units[name])
@@ -528,11 +536,11 @@ class _Choosing:
         """Return the objective of a point for each draw of the uncertain settings; the draws are
         the same at all points [draws].
         """
-        row = np.array(
+        value_indexes = np.array(
             [values.index(float(answer.point[path])) for path, values in self.values.items()]
         )
-        values_of_point = self.varied_values(row[None])
-        case = self.case_with_values([int(row[index]) for index in self.shaping_columns])
+        values_of_point = self.varied_values(value_indexes[None])
+        case = self.case_with_values([int(value_indexes[index]) for index in self.shaping_columns])
         values_by_path = {
             path: values_of_point[path]
             for index, path in enumerate(self.values)
@@ -572,7 +580,7 @@ def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
     if problems:
         raise SpecError(problems)
     needs_solving = not all(cases[0].needs_no_solving(cases[0].condition))
-    title = capital(NO_WORDS.condition(choose_spec.where)) if needs_solving else ""
+    title = capitalized(NO_WORDS.condition(choose_spec.where)) if needs_solving else ""
     picture = ChoicesPictureSpec(kind="choices", name="choices", title=title)
     return Question(solve, pictures=[picture] if needs_solving else [])
 
@@ -723,7 +731,7 @@ class _Enumeration:
         open_rows = rows
         self.solved += len(rows)
         while len(open_rows):
-            table = choosing.solved(open_rows, run_factor)
+            table = choosing.solve(open_rows, run_factor)
             sides_of_parts = choosing.condition.sides(table.columns)
             (objective,) = choosing.objective.sides(table.columns)
             margins = np.array([condition_sides.margin for condition_sides in sides_of_parts])
@@ -748,30 +756,32 @@ class _Enumeration:
                 & choosing.case.form.is_estimated
                 & (run_factor < LONGEST_RUN_FACTOR)
             )
-            for index in np.flatnonzero(~is_extended).tolist():
-                value = float(objective.left[0, index])
+            for point_index in np.flatnonzero(~is_extended).tolist():
+                objective_value = float(objective.left[0, point_index])
                 answer = self._answer_at_point(
-                    open_rows[index], sides_of_parts, objective, index, table.provenance
+                    open_rows[point_index], sides_of_parts, objective, point_index, table.provenance
                 )
-                if has_values[index] and state_by_row[index] > 0:
-                    self.found.append((value, answer))
+                if has_values[point_index] and state_by_row[point_index] > 0:
+                    self.found.append((objective_value, answer))
                     self.run_factor_by_point[tuple(answer.point.values())] = run_factor
-                    self.meeting_points.append((open_rows[index], answer))
-                elif has_values[index] and state_by_row[index] == 0:
-                    self.undecided.append((value, answer))
-                elif has_values[index]:
-                    worst_part = int(np.argmin(margins[:, 0, index]))
-                    self.failed.append((float(margins[worst_part, 0, index]), worst_part, answer))
-                    self.failed_rows.append(open_rows[index])
-                    self.failing_points.append((open_rows[index], answer))
+                    self.meeting_points.append((open_rows[point_index], answer))
+                elif has_values[point_index] and state_by_row[point_index] == 0:
+                    self.undecided.append((objective_value, answer))
+                elif has_values[point_index]:
+                    worst_part = int(np.argmin(margins[:, 0, point_index]))
+                    self.failed.append(
+                        (float(margins[worst_part, 0, point_index]), worst_part, answer)
+                    )
+                    self.failed_rows.append(open_rows[point_index])
+                    self.failing_points.append((open_rows[point_index], answer))
                 else:
-                    reason = table.failed.get(index, "")
+                    reason = table.failed.get(point_index, "")
                     self.reason = self.reason or reason or self._missing_values_text(table)
                     if isinstance(reason, Saturated):
-                        self.failed_rows.append(open_rows[index])
-                        largest_row, _ = self.saturated or (open_rows[index] * 0 - 1, "")
-                        if open_rows[index].sum() > largest_row.sum():
-                            self.saturated = open_rows[index], reason
+                        self.failed_rows.append(open_rows[point_index])
+                        largest_row, _ = self.saturated or (open_rows[point_index] * 0 - 1, "")
+                        if open_rows[point_index].sum() > largest_row.sum():
+                            self.saturated = open_rows[point_index], reason
                     else:
                         # Less of everything may have an answer, so nothing follows for it.
                         self.unanswered += 1
@@ -798,7 +808,7 @@ class _Enumeration:
         way_out = f"; write method: {SIMULATION} in base" if are_simulated else ""
         return f"{method} has no {', '.join(names) or 'finite values there'}{way_out}"
 
-    def probe(self, allowed_rows: Rows, largest_values: Rows) -> None:
+    def probe_assumption(self, allowed_rows: Rows, largest_values: Rows) -> None:
         """Solve further points to test the assumption that larger values break no condition.
 
         With one more of each quantity the best must still hold; where nothing holds, one less than
@@ -833,7 +843,7 @@ class _Enumeration:
                 return answer, self.failing_points[int(larger_rows[0])][1]
         return None
 
-    def bound(self, largest_values: Rows) -> list[Rows]:
+    def bisect_least_values(self, largest_values: Rows) -> list[Rows]:
         """Find by bisection the least value of each quantity at which the conditions hold while all
         other quantities have their largest values. Return the solved points.
         """
@@ -868,29 +878,33 @@ class _Enumeration:
         the slack of each condition.
         """
         choosing = self.choosing
-        values = {
+        value_by_name = {
             OBJECTIVE: _interval_value(
                 objective.left[:, index], str(choosing.objective.parts[0].left.dimension)
             )
         }
-        for position, (side, condition_part) in enumerate(
+        for condition_number, (side, condition_part) in enumerate(
             zip(sides, choosing.condition.parts, strict=True), start=1
         ):
             unit = str(condition_part.left.dimension)
             is_upper_limit = condition_part.relation.startswith("<")
             lesser, greater = (side.left, side.right) if is_upper_limit else (side.right, side.left)
-            values[f"value[{position}]"] = _interval_value(side.left[:, index], unit)
-            slack = (
+            value_by_name[f"value[{condition_number}]"] = _interval_value(side.left[:, index], unit)
+            slack_and_ends = (
                 greater[0, index] - lesser[0, index],
                 greater[1, index] - lesser[2, index],
                 greater[2, index] - lesser[1, index],
             )
-            values[f"slack[{position}]"] = _interval_value(np.array(slack), unit)
+            value_by_name[f"slack[{condition_number}]"] = _interval_value(
+                np.array(slack_and_ends), unit
+            )
         point = {
-            path: float(values_[row[column]])
-            for column, (path, values_) in enumerate(choosing.values.items())
+            path: float(candidate_values[row[column]])
+            for column, (path, candidate_values) in enumerate(choosing.values.items())
         }
-        return Answer("choose", values=values, point=point, **provenance.answer_fields(index))
+        return Answer(
+            "choose", values=value_by_name, point=point, **provenance.answer_fields(index)
+        )
 
 
 def _interval_value(value_and_ends: Iterable[float], unit: str) -> Value:
@@ -907,8 +921,8 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
     """Solve points by increasing objective until the best one is known, and as many runners-up as
     requested.
     """
-    sizes = [len(value) for value in choosing.values.values()]
-    rows = np.indices(tuple(sizes)).reshape(len(sizes), -1).T
+    candidate_counts = [len(value) for value in choosing.values.values()]
+    rows = np.indices(tuple(candidate_counts)).reshape(len(candidate_counts), -1).T
     values = choosing.varied_values(rows)
     point_count = len(rows)
     # What is about the varied values alone needs no solving.
@@ -930,10 +944,12 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
     if is_ordered and allowed_count:
         rows = rows[np.argsort(choosing.known_objective(rows), kind="stable")]
     enumeration = _Enumeration(choosing)
-    largest_values = np.array(sizes) - 1
+    largest_values = np.array(candidate_counts) - 1
     allowed_rows = rows
     if choosing.spec.monotone and (rows == largest_values).all(axis=1).any():
-        solved_rows = {tuple(row.tolist()) for row in enumeration.bound(largest_values)}
+        solved_rows = {
+            tuple(row.tolist()) for row in enumeration.bisect_least_values(largest_values)
+        }
         rows = rows[[tuple(row) not in solved_rows for row in rows.tolist()]]
     batch_size = POINTS_PER_BATCH
     points_wanted = 1 + choosing.spec.runners_up
@@ -953,7 +969,7 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
             and objectives[points_wanted - 1] <= choosing.known_objective(rows[:1])[0]
         ):
             if choosing.spec.monotone and allowed_count:
-                enumeration.probe(allowed_rows, largest_values)
+                enumeration.probe_assumption(allowed_rows, largest_values)
             has_answers = enumeration.found or enumeration.undecided or enumeration.failed
             unmet = () if has_answers else choosing.unmet_requirements(allowed_rows)
             points = (point_count, allowed_count)
@@ -1007,7 +1023,7 @@ def _chosen_result(
         nearest=closest_failure[2] if closest_failure and not best_found else None,
         worst=closest_failure[1] if closest_failure and not best_found else 0,
         rivals=_rival_points(choosing, enumeration.found, best_found[0][1]) if best_found else (),
-        ranges=bool(choosing.case.built.uncertain.paths),
+        ranges=bool(choosing.case.built.uncertain_values.paths),
         unanswered=enumeration.unanswered,
         reason=enumeration.reason,
         saturated=_largest_saturated(choosing, enumeration),
@@ -1027,18 +1043,18 @@ def _solved_choices(choosing: _Choosing, enumeration: _Enumeration) -> SolvedCho
     answers += [answer for *_, answer in enumeration.failed]
     if all(is_known_by_part) or not answers:
         return None
-    index = is_known_by_part.index(False)
-    part = choosing.condition.parts[index]
-    values = np.array([_value_and_ends(answer, f"value[{index + 1}]") for answer in answers]).T
-    slack = np.array([answer[f"slack[{index + 1}]"] for answer in answers])
+    part_index = is_known_by_part.index(False)
+    comparison = choosing.condition.parts[part_index]
+    values = np.array([_value_and_ends(answer, f"value[{part_index + 1}]") for answer in answers]).T
+    slack = np.array([answer[f"slack[{part_index + 1}]"] for answer in answers])
     return SolvedChoices(
         objective=choosing.objective.text,
-        limited_value=choosing.condition.left_sides[index],
+        limited_value=choosing.condition.left_sides[part_index],
         objective_unit=str(choosing.objective.parts[0].left.dimension),
-        dimension=str(part.left.dimension),
+        dimension=str(comparison.left.dimension),
         objectives=np.array([answer[OBJECTIVE] for answer in answers]),
         values=values,
-        limits=values[0] + (slack if part.relation.startswith("<") else -slack),
+        limits=values[0] + (slack if comparison.relation.startswith("<") else -slack),
         meets_all=np.arange(len(answers)) < len(enumeration.found),
     )
 
@@ -1066,7 +1082,11 @@ def _rival_points(
         for _, answer in sorted(found_points, key=lambda point: point[0])
         if answer is not best_answer and do_overlap(best_interval, answer.values[OBJECTIVE].ends)
     ]
-    if not rivals or not choosing.case.built.uncertain.paths or choosing.case.form.is_estimated:
+    if (
+        not rivals
+        or not choosing.case.built.uncertain_values.paths
+        or choosing.case.form.is_estimated
+    ):
         return tuple(rivals)
     best_objectives = choosing.drawn_objectives(best_answer)
     return tuple(
@@ -1086,16 +1106,16 @@ def _first_headline(choice: ChosenPoints, words: Words, beginning: str) -> str:
     beginning : the beginning of the sentence, which names the case where there are several
     """
     best_answer = choice.found[0]
-    totals = f"{beginning} {_totals_text(choice)}," if choice.totals else beginning
-    point = _point_sentence(choice, best_answer, words, totals)
-    values = _limited_value_texts(choice, best_answer, words)
-    values_in_words = f"; then {join_phrases(values)}" if values else ""
-    if len(values) > _MOST_LIMITED_VALUES:  # the table has them
+    beginning_with_totals = f"{beginning} {_totals_text(choice)}," if choice.totals else beginning
+    point_sentence = _point_sentence(choice, best_answer, words, beginning_with_totals)
+    value_texts = _limited_value_texts(choice, best_answer, words)
+    values_in_words = f"; then {join_phrases(value_texts)}" if value_texts else ""
+    if len(value_texts) > _MOST_LIMITED_VALUES:  # the table has them
         values_in_words = f"; it keeps all {len(choice.conditions)} limits"
     is_objective_limited = choice.objective in choice.limited
-    has_objective = is_objective_limited and 0 < len(values) <= _MOST_LIMITED_VALUES
-    objective = "" if has_objective else _objective_text(choice, words)
-    return f"{point}{objective}{values_in_words}{_rival_clause(choice, words)}"
+    has_objective = is_objective_limited and 0 < len(value_texts) <= _MOST_LIMITED_VALUES
+    objective_clause = "" if has_objective else _objective_text(choice, words)
+    return f"{point_sentence}{objective_clause}{values_in_words}{_rival_clause(choice, words)}"
 
 
 def _point_sentence(choice: ChosenPoints, answer: Answer, words: Words, beginning: str) -> str:
@@ -1125,11 +1145,11 @@ def _further_headline(choice: ChosenPoints, words: Words, case: str) -> str:
     the sentence on the first case.
     """
     answer = choice.found[0]
-    point = _totals_text(choice) or _point_text(choice, answer, words, len(choice.units) > 1)
-    amounts = _limited_amounts(choice, answer)
-    values_in_words = f", {amounts[0]}" if len(amounts) == 1 else ""
+    point_text = _totals_text(choice) or _point_text(choice, answer, words, len(choice.units) > 1)
+    amount_texts = _limited_amounts(choice, answer)
+    values_in_words = f", {amount_texts[0]}" if len(amount_texts) == 1 else ""
     return (
-        f"{case}: {point}{_objective_text(choice, words)}{values_in_words}"
+        f"{case}: {point_text}{_objective_text(choice, words)}{values_in_words}"
         f"{_rival_clause(choice, words)}"
     )
 
@@ -1222,10 +1242,10 @@ def _is_cost(objective: str) -> bool:
 
 def _point_text(choice: ChosenPoints, answer: Answer, words: Words, with_titles: bool) -> str:
     """Return the chosen values of a point in words."""
-    amount_and_noun = setting_phrase if with_titles else setting_amount
+    write_setting = setting_phrase if with_titles else setting_amount
     return join_phrases(
         [
-            amount_and_noun(path, float(answer.point[path]), unit, words)
+            write_setting(path, float(answer.point[path]), unit, words)
             for path, unit in choice.units.items()
         ]
     )
@@ -1253,10 +1273,10 @@ def _limited_amounts_by_condition(
     answer limits at a point.
     """
     name_and_amount_by_condition = {}
-    for position, condition in enumerate(choice.conditions, start=1):
+    for condition_number, condition in enumerate(choice.conditions, start=1):
         match = LIMIT.match(condition)
         if match and match[1] not in choice.units:
-            value = answer.values[f"value[{position}]"]
+            value = answer.values[f"value[{condition_number}]"]
             amount = value_amount(match[1], value.value, value.unit, value.ends)
             name_and_amount_by_condition[condition] = match[1], amount
     return name_and_amount_by_condition
@@ -1283,19 +1303,19 @@ def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
     """Return the reason why no point was chosen, with the point that comes nearest."""
     if not choice.points[1]:
         return "no combination keeps the limits on what may be chosen"
-    limits = "all limits" if len(choice.conditions) > 1 else "the limit"
+    limits_phrase = "all limits" if len(choice.conditions) > 1 else "the limit"
     if choice.nearest is None:
         if choice.undecided:
-            return f"no combination surely keeps {limits}"
+            return f"no combination surely keeps {limits_phrase}"
         if choice.unmet:
             return _unmet_text(choice, words)
         if choice.unanswered:
             return f"no combination has an answer: {cause_of(choice.reason)}"
         cause = _saturation_text(choice, words)
-        return f"no combination keeps {limits}, because all are saturated{cause}"
-    surely = "surely " if choice.undecided else ""
+        return f"no combination keeps {limits_phrase}, because all are saturated{cause}"
+    certainty_word = "surely " if choice.undecided else ""
     return (
-        f"no combination {surely}keeps {limits};"
+        f"no combination {certainty_word}keeps {limits_phrase};"
         f" {_point_text(choice, choice.nearest, words, True)} would come nearest"
     )
 
@@ -1330,9 +1350,9 @@ def _rival_clause(choice: ChosenPoints, words: Words) -> str:
         return ""
     # The sentence has the meaning of a single quantity already.
     has_meaning = not _writes_amount_last(choice, undecided_points[0], words)
-    point = _point_text(choice, undecided_points[0], words, has_meaning)
+    point_text = _point_text(choice, undecided_points[0], words, has_meaning)
     range_in_words = " within the ranges" if choice.ranges else ""
-    return f"; it is undecided{range_in_words} whether {point} would be better"
+    return f"; it is undecided{range_in_words} whether {point_text} would be better"
 
 
 def _conditions_on_values(choice: ChosenPoints) -> list[int]:
@@ -1351,11 +1371,11 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
     limited values.
     """
     best_answer = choice.found[0]
-    point = [
+    point_amounts = [
         setting_amount(path, float(best_answer.point[path]), unit, words)
         for path, unit in choice.units.items()
     ]
-    values = [
+    value_amounts = [
         value_amount(
             choice.conditions[condition_index].partition(" ")[0],
             value.value,
@@ -1366,13 +1386,19 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
         for value in [best_answer.values[f"value[{condition_index + 1}]"]]
     ]
     # An objective that is chosen itself, or is a total, stands in its own column.
-    objective = [] if choice.is_objective_told else [_quantity_text(best_answer, OBJECTIVE)]
-    values += [
+    objective_amounts = [] if choice.is_objective_told else [_quantity_text(best_answer, OBJECTIVE)]
+    value_amounts += [
         value_amount(name, best_answer.find(name), best_answer.unit(name), best_answer.ends(name))
         for name in choice.asked_beside
     ]
-    values += [_busiest_text(choice)] if choice.busiest else []
-    return [words.case(choice.case), *choice.totals.values(), *point, *objective, *values]
+    value_amounts += [_busiest_text(choice)] if choice.busiest else []
+    return [
+        words.case(choice.case),
+        *choice.totals.values(),
+        *point_amounts,
+        *objective_amounts,
+        *value_amounts,
+    ]
 
 
 def _busiest_text(choice: ChosenPoints) -> str:
@@ -1396,11 +1422,11 @@ def _choice_sentences(choice: ChosenPoints) -> Iterator[str]:
             f" {_point_settings(choice, best_answer)}{_rivals_sentence(choice)};"
             f" {_why_none_is_better(choice)}"
         )
-        for position, text in enumerate(choice.conditions, start=1):
+        for condition_number, condition in enumerate(choice.conditions, start=1):
             yield (
-                f"{text} is met there: the value is"
-                f" {_quantity_text(best_answer, f'value[{position}]')},"
-                f" {_quantity_text(best_answer, f'slack[{position}]')} from the limit"
+                f"{condition} is met there: the value is"
+                f" {_quantity_text(best_answer, f'value[{condition_number}]')},"
+                f" {_quantity_text(best_answer, f'slack[{condition_number}]')} from the limit"
             )
         if runners_up:
             values_in_words = "; ".join(
@@ -1450,16 +1476,16 @@ def _no_point_sentence(choice: ChosenPoints) -> str:
     if not allowed_count:
         return f"none of {with_noun(point_count, 'point')} meets the conditions on what is varied"
     if choice.nearest is None:
-        no_values = f"no point has the values of all conditions: {choice.reason}"
-        return "no point surely meets all conditions" if choice.undecided else no_values
+        no_values_sentence = f"no point has the values of all conditions: {choice.reason}"
+        return "no point surely meets all conditions" if choice.undecided else no_values_sentence
     value = choice.nearest.find(f"value[{choice.worst + 1}]") or 0.0
     slack = choice.nearest.find(f"slack[{choice.worst + 1}]") or 0.0
-    distance = percent(abs(slack) / (abs(value) or 1.0))
+    distance_text = percent(abs(slack) / (abs(value) or 1.0))
     return (
         f"no point {'surely ' if choice.undecided else ''}meets all conditions; nearest is"
         f" {_point_settings(choice, choice.nearest)}, where {choice.conditions[choice.worst]} fails"
         " with"
-        f" {_quantity_text(choice.nearest, f'value[{choice.worst + 1}]')}, {distance} off"
+        f" {_quantity_text(choice.nearest, f'value[{choice.worst + 1}]')}, {distance_text} off"
     )
 
 
@@ -1539,7 +1565,7 @@ def _table_of_choices(choices: Sequence[ChosenPoints]) -> ResultTable:
         ]
     answers = [answer for *_, answer in rows]
 
-    def column(name: str, title: str) -> ResultColumn:
+    def column_of(name: str, title: str) -> ResultColumn:
         values = [answer.values[name] for answer in answers]
         return ResultColumn.from_values(
             name, values, values[0].unit if values else "1", title=escape(title)
@@ -1552,12 +1578,12 @@ def _table_of_choices(choices: Sequence[ChosenPoints]) -> ResultTable:
             ResultColumn(path, [answer.point[path] for answer in answers], unit, place=True)
             for path, unit in first_choice.units.items()
         ),
-        column(OBJECTIVE, first_choice.objective),
+        column_of(OBJECTIVE, first_choice.objective),
     ]
     for condition_number, text in enumerate(first_choice.conditions, start=1):
         columns += [
-            column(f"value[{condition_number}]", text),
-            column(
+            column_of(f"value[{condition_number}]", text),
+            column_of(
                 f"slack[{condition_number}]",
                 "slack" if len(first_choice.conditions) == 1 else f"slack of {condition_number}",
             ),

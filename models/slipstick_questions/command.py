@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slipstick.cli.console import DONE, ProgressLine, complete, echo
+from slipstick.cli.console import DONE, ProgressLine, completion_function, echo
 from slipstick.errors import ModelError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("study", shell_complete=complete("study"))
+@click.argument("study", shell_complete=completion_function("study"))
 @click.option("--sweep", "name", help="Name of the sweep. [the only one]")
 @click.option("--case", help="Case to write. [all of the sweep]")
 @click.option(

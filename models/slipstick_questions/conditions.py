@@ -90,19 +90,19 @@ class Condition:
         }
 
     @property
-    def read(self) -> set[str]:
+    def columns_read(self) -> set[str]:
         """The columns that the condition reads, of its case and of other cases."""
         return {*self.columns.values(), *(column for _, column in self.other_columns.values())}
 
     @property
     def left_sides(self) -> list[str]:
         """The left side of each comparison of the condition, as written."""
-        clauses = [
+        clause_texts = [
             re.split(r"[<>]", clause)[0].strip()
             for clause in re.split(r"(?<!\s)\s++and\s++", self.text.strip())
         ]
-        has_all_clauses = len(clauses) == len(self.parts)
-        return clauses if has_all_clauses else [str(part.left) for part in self.parts]
+        has_all_clauses = len(clause_texts) == len(self.parts)
+        return clause_texts if has_all_clauses else [str(part.left) for part in self.parts]
 
     def sides(self, columns: Mapping[str, Array]) -> list[ConditionSides]:
         """Return the two sides of each comparison of the condition.
@@ -111,8 +111,8 @@ class Condition:
         the ends of its own interval: with one estimate it is exact, with several it holds to first
         order however they depend on each other.
         """
-        count = max((len(column) for column in columns.values()), default=1)
-        return [self._sides(comparison, columns, count) for comparison in self.parts]
+        point_count = max((len(column) for column in columns.values()), default=1)
+        return [self._sides(comparison, columns, point_count) for comparison in self.parts]
 
     def _sides(
         self, comparison: Comparison, columns: Mapping[str, Array], point_count: int
@@ -292,12 +292,12 @@ class _ConditionNames(Mapping[str, Expr]):
                 "",
             )
             column = name.removeprefix(prefix)
-            unit = (
+            unit_text = (
                 self._given_units[name]
                 if name in self._given_units
                 else self._cases[prefix].names[column]
             )
-            dimension = Dimension.of(unit or "1")
+            dimension = Dimension.of(unit_text or "1")
             symbol = _unique_symbol(
                 name, {parameter.name for parameter, _, _ in self.used_names.values()}
             )

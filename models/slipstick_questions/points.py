@@ -47,12 +47,14 @@ class SweepPoints:
         return sum(case_points.count for case_points in self.cases)
 
 
-def read_sweep_points(study: str, name: str | None = None, case: str | None = None) -> SweepPoints:
+def read_sweep_points(
+    study_name: str, name: str | None = None, case: str | None = None
+) -> SweepPoints:
     """Read a study. Return the points of one of its sweeps.
 
     Parameters
     ----------
-    study : its name in the catalogue, or its file
+    study_name : its name in the catalogue, or its file
     name : of the sweep; None: the only one
     case : that the points start from; None: every case of the sweep
 
@@ -65,11 +67,11 @@ def read_sweep_points(study: str, name: str | None = None, case: str | None = No
     from slipstick.study.stream import StreamedPoints
 
     library = Library()
-    study_tree = library.load("study", study)
+    study_tree = library.load("study", study_name)
     spec = validate(study_model(study_tree), study_tree)
     with with_limits({"points": MOST_POINTS}), with_limits(spec.limits.costs):
         prepared_study = read_study(
-            spec, study_tree, library, with_fitted_values=True, name=Path(study).stem
+            spec, study_tree, library, with_fitted_values=True, name=Path(study_name).stem
         )
     sweep = _sweep_of_study({sweep.name: sweep for sweep in prepared_study.sweeps}, name)
     cases = sweep.spec.cases
@@ -101,7 +103,7 @@ def _case_notes(case: Evaluator) -> Iterator[str]:
     out.
     """
     yield from case.built.notes
-    if paths := case.built.uncertain.paths:
+    if paths := case.built.uncertain_values.paths:
         yield (
             f"points take the middle of the range of {', '.join(paths)} and have no intervals; a"
             " run of the study has them"

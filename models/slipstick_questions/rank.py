@@ -430,7 +430,7 @@ class _CaseRanking:
             row for row in rows if not _has_effect(row) and row["time_saved"] is not None
         ]
         names_without_effect = tuple(str(row.point["parameter"]) for row in rows_without_effect)
-        has_uncertain_inputs = bool(self.case.built.uncertain.paths)
+        has_uncertain_inputs = bool(self.case.built.uncertain_values.paths)
         rows = effective_rows[: self.spec.most]
         groups = group_names(self.case.built.model)
         group = groups[0] if len(groups) > 1 else ""
@@ -460,10 +460,10 @@ class _CaseRanking:
             _factor_text(factor): self._effect(path, factor, answer)
             for factor in (1 - change, 1 / (1 - change))
         }
-        best_change = max(effects, key=lambda change_text: _time_saved(effects[change_text]))
-        effect = effects[best_change]
-        (opposite,) = (
-            effect for change_text, effect in effects.items() if change_text != best_change
+        best_change_text = max(effects, key=lambda change_text: _time_saved(effects[change_text]))
+        effect = effects[best_change_text]
+        (opposite_effect,) = (
+            effect for change_text, effect in effects.items() if change_text != best_change_text
         )
         changes_with_answer = [
             change_text
@@ -489,15 +489,19 @@ class _CaseRanking:
         return Answer(
             "rank",
             " and ".join(dict.fromkeys(filter(None, (answer.method, effect.method)))),
-            {**values_before_change, **effect.values, "opposite": opposite.values["time_saved"]},
-            exact=answer.exact and effect.exact and opposite.exact,
+            {
+                **values_before_change,
+                **effect.values,
+                "opposite": opposite_effect.values["time_saved"],
+            },
+            exact=answer.exact and effect.exact and opposite_effect.exact,
             bound=answer.bound,
             error=answer.error,
             left_out=answer.left_out,
             point={
                 "parameter": path,
                 "meaning": described_value.meaning,
-                "change": best_change if changes_with_answer else "",
+                "change": best_change_text if changes_with_answer else "",
                 "without an answer": " and ".join(
                     change_text for change_text in effects if change_text not in changes_with_answer
                 ),
@@ -511,19 +515,19 @@ class _CaseRanking:
         of uncertain settings before and after the change [1].
         """
         changed_case = replace(self.case, built=changed_model)
-        interval_ends = paired_saving(
+        saving_interval = paired_saving(
             self.case.with_mean_value_default,
             changed_case.with_mean_value_default,
             path,
             factor,
         )
-        if interval_ends.low is None or interval_ends.high is None:
+        if saving_interval.low is None or saving_interval.high is None:
             return Value(1 - remaining_share, "1")
         return Value(
             1 - remaining_share,
             "1",
-            min(interval_ends.low, 1 - remaining_share),
-            max(interval_ends.high, 1 - remaining_share),
+            min(saving_interval.low, 1 - remaining_share),
+            max(saving_interval.high, 1 - remaining_share),
         )
 
     def _effect(self, path: str, factor: float, answer: Answer) -> Answer:
@@ -558,7 +562,7 @@ class _CaseRanking:
             )
         if value_after.value is None or not value_before.value:
             time_saved = Value(None, "1")
-        elif self.case.built.uncertain.paths:
+        elif self.case.built.uncertain_values.paths:
             time_saved = self._saving_by_paired_draws(
                 changed_model, path, factor, value_after.value / value_before.value
             )
@@ -601,8 +605,8 @@ class _CaseRanking:
             method_form.points({}) if method_form.is_estimated else method_form.brief_points({})
         )
         solution = points.solution
-        name = next(iter(solution.methods), solution.method)
-        solved_by = _SolvedBy(name, exact=bool(solution.exact[0]))
+        method_name = next(iter(solution.methods), solution.method)
+        solved_by = _SolvedBy(method_name, exact=bool(solution.exact[0]))
         return _value_at_point(points.columns(), self.case.form.quantity, 0), solved_by
 
 
@@ -891,14 +895,14 @@ def _solve_changes(
         columns = table.columns
         provenance = table.provenance
         time_name = case.form.quantity
-        overhead = OVERHEAD if OVERHEAD in columns else time_name
-        for index, names in enumerate(points_of_case):
+        overhead_name = OVERHEAD if OVERHEAD in columns else time_name
+        for point_index, names in enumerate(points_of_case):
             values = {
-                "time": _value_at_point(columns, time_name, index),
-                "overhead": _value_at_point(columns, overhead, index),
+                "time": _value_at_point(columns, time_name, point_index),
+                "overhead": _value_at_point(columns, overhead_name, point_index),
             }
             reason = (
-                case.reason_without_answer(varied_columns, index)
+                case.reason_without_answer(varied_columns, point_index)
                 if values["time"].value is None
                 else None
             )
@@ -907,9 +911,9 @@ def _solve_changes(
                 values=values,
                 failed=reason,
                 draws=_draws_at_point(
-                    case, points_of_case[names], {"time": time_name, "overhead": overhead}
+                    case, points_of_case[names], {"time": time_name, "overhead": overhead_name}
                 ),
-                **provenance.answer_fields(index % len(provenance.methods)),
+                **provenance.answer_fields(point_index % len(provenance.methods)),
             )
     return answers_by_names
 
@@ -920,9 +924,9 @@ def _draws_at_point(
     """Return draws of the uncertain settings and the values at each draw, by name; empty if no
     setting is uncertain. A change of a setting multiplies each of its draws.
     """
-    if not case.built.uncertain.paths:
+    if not case.built.uncertain_values.paths:
         return {}
-    setting_draws = drawn_settings(case.built.uncertain, BAND_DRAWS)
+    setting_draws = drawn_settings(case.built.uncertain_values, BAND_DRAWS)
     own_values = {path: case.built.parameters[path].value or 1.0 for path in setting_draws}
     moved_draws = {
         path: draws * point.get(path, own_values[path]) / own_values[path]
@@ -1028,7 +1032,7 @@ def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | N
     shown_rankings = [ranking for ranking in rankings if ranking.under == first_ranking.under][
         :_MOST_CASES_IN_TABLE
     ]
-    columns = [
+    time_saved_by_change_of_cases = [
         {
             (row.point["change"], row.point["parameter"]): row.values["time_saved"]
             for row in ranking.rows
@@ -1039,20 +1043,23 @@ def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | N
         [
             words.change(str(row.point["change"]), str(row.point["parameter"])),
             *(
-                percent(column[change_and_parameter].value, ends=column[change_and_parameter].ends)
-                if change_and_parameter in column
+                percent(
+                    time_saved_by_change[change_and_parameter].value,
+                    ends=time_saved_by_change[change_and_parameter].ends,
+                )
+                if change_and_parameter in time_saved_by_change
                 else NOTHING
-                for column in columns
+                for time_saved_by_change in time_saved_by_change_of_cases
                 for change_and_parameter in [(row.point["change"], row.point["parameter"])]
             ),
         ]
         for row in first_ranking.rows[:_MOST_CHOICES]
         if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
     ]
-    head = ["change", "time saved"]
+    headings = ["change", "time saved"]
     if len(shown_rankings) > 1:
-        head = ["time saved by", *(words.case(ranking.case) for ranking in shown_rankings)]
-    return (head, rows) if len(rows) > 1 else None
+        headings = ["time saved by", *(words.case(ranking.case) for ranking in shown_rankings)]
+    return (headings, rows) if len(rows) > 1 else None
 
 
 def _is_load(path: str) -> bool:
@@ -1082,48 +1089,53 @@ _MOST_IDLE = 3
 def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str:
     """Return a sentence on the quantity whose change saves most time, with the reader's nouns."""
     size_text = ranking.factor_in_words
-    beginning = f"{words.case(ranking.case)}: " if are_several else ""
+    case_prefix = f"{words.case(ranking.case)}: " if are_several else ""
     solved_rows = [
         row
         for row in ranking.rows
         if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
     ]
     if ranking.failed:
-        return f"{beginning}{_NO_RANKING_TEXT}"
+        return f"{case_prefix}{_NO_RANKING_TEXT}"
     condition_text = ranking.that_has_an_answer
     if not solved_rows:
-        outcome = "has an answer" if condition_text else "shortens the time"
-        return f"{beginning}no quantity {outcome} when it is changed by {size_text}"
+        outcome_phrase = "has an answer" if condition_text else "shortens the time"
+        return f"{case_prefix}no quantity {outcome_phrase} when it is changed by {size_text}"
     best_row, *further_rows = solved_rows
     time_saved = best_row.values["time_saved"]
     if (time_saved.value or 0.0) <= 0.0 or (time_saved.low is not None and time_saved.low <= 0.0):
-        certainty = "surely " if (time_saved.value or 0.0) > 0.0 else ""
+        certainty_word = "surely " if (time_saved.value or 0.0) > 0.0 else ""
         return (
-            f"{beginning}no change of a single quantity by {size_text}{condition_text}"
-            f" {certainty}shortens the time"
+            f"{case_prefix}no change of a single quantity by {size_text}{condition_text}"
+            f" {certainty_word}shortens the time"
         )
-    change = words.change(str(best_row.point["change"]), str(best_row.point["parameter"]))
-    idle = join_phrases([f"the {words.quantity(path)}" for path in ranking.named_idle[:_MOST_IDLE]])
-    idle_text = f"; {idle} {'have' if len(ranking.named_idle) > 1 else 'has'} no effect on it"
+    change_text = words.change(str(best_row.point["change"]), str(best_row.point["parameter"]))
+    idle_quantities = join_phrases(
+        [f"the {words.quantity(path)}" for path in ranking.named_idle[:_MOST_IDLE]]
+    )
+    idle_text = (
+        f"; {idle_quantities} {'have' if len(ranking.named_idle) > 1 else 'has'} no effect on it"
+    )
     rivals = [
         row for row in further_rows if do_overlap(time_saved.ends, row.values["time_saved"].ends)
     ]
-    next_best = rivals[:1] or further_rows[:1]
+    next_rows = rivals[:1] or further_rows[:1]
     next_text = ""
-    for row in next_best:
+    for row in next_rows:
         if (row["time_saved"] or 0.0) < _LEAST_SAVING and not rivals:
             next_text = f"; no other saves {percent(_LEAST_SAVING)}"
             continue
         second_change = words.change(str(row.point["change"]), str(row.point["parameter"]))
-        amount = percent(row["time_saved"], ends=row.values["time_saved"].ends)
+        amount_text = percent(row["time_saved"], ends=row.values["time_saved"].ends)
         range_in_words = " within the ranges" if ranking.ranges else ""
         order_text = f"undecided{range_in_words} is whether more than" if rivals else "next comes"
-        next_text = f"; {order_text} {second_change} ({amount})"
+        next_text = f"; {order_text} {second_change} ({amount_text})"
         if not rivals and math.isclose(row["time_saved"] or 0.0, time_saved.value or 0.0):
             next_text = f"; {second_change} saves as much"
     return (
-        f"{beginning}{change} saves most: {percent(time_saved.value, ends=time_saved.ends)} of"
-        f" {ranking.time_in_words}{next_text}{idle_text * bool(idle)}"
+        f"{case_prefix}{change_text} saves most:"
+        f" {percent(time_saved.value, ends=time_saved.ends)} of"
+        f" {ranking.time_in_words}{next_text}{idle_text * bool(idle_quantities)}"
     )
 
 
@@ -1207,8 +1219,12 @@ def _range_of_percent(shares: Sequence[float]) -> str:
     """Return the smallest and the largest of some shares in percent as text; one number if there is
     one share.
     """
-    low, high = percent(min(shares)), percent(max(shares))
-    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+    lowest_text, highest_text = percent(min(shares)), percent(max(shares))
+    return (
+        lowest_text
+        if lowest_text == highest_text
+        else f"{lowest_text.removesuffix(' %')} to {highest_text}"
+    )
 
 
 def _unanswered_changes_sentence(ranking: Ranking) -> str:
@@ -1270,10 +1286,10 @@ def _changes_table(change_ranking: ChangeRanking) -> ResultTable:
     )
     for name, unit in EFFECT_VALUES.items():
         values_of_changes = [effect.values.get(name) for effect in effects]
-        writer = as_percent if unit == "1" else None
+        write_value = as_percent if unit == "1" else None
         columns.append(
             ResultColumn.from_values(
-                name, values_of_changes, unit, title=name.replace("_", " "), written=writer
+                name, values_of_changes, unit, title=name.replace("_", " "), written=write_value
             )
         )
     reason_by_row = {row: effect.failed for row, effect in enumerate(effects) if effect.failed}
@@ -1407,18 +1423,19 @@ def _draw_bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> F
         with_title_and_legend,
     )
 
-    names = [str(effect.point["change"]) for effect in rankings[0].effects]
-    bars_in_row = -(-len(rankings) // -(-len(rankings) * len(names) // _MOST_BARS_IN_ROW))
-    rows = -(-len(rankings) // bars_in_row)
+    change_names = [str(effect.point["change"]) for effect in rankings[0].effects]
+    bars_in_row = -(-len(rankings) // -(-len(rankings) * len(change_names) // _MOST_BARS_IN_ROW))
+    row_count = -(-len(rankings) // bars_in_row)
     figure = new_figure(
-        max(6.0, 3.0 + 0.35 * len(names) * bars_in_row), 4.2 if rows == 1 else 3.0 * rows
+        max(6.0, 3.0 + 0.35 * len(change_names) * bars_in_row),
+        4.2 if row_count == 1 else 3.0 * row_count,
     )
     labels, common_parts = labels_without_common_parts(
         [words.case(ranking.case) for ranking in rankings]
     )
-    for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
+    for row, axes in enumerate(figure.subplots(row_count, 1, sharey=True, squeeze=False)[:, 0]):
         row_slice = slice(row * bars_in_row, (row + 1) * bars_in_row)
-        _draw_groups(axes, rankings[row_slice], names)
+        _draw_groups(axes, rankings[row_slice], change_names)
         axes.set_xticks(range(len(labels[row_slice])), labels[row_slice])
         axes.set_xlim(-0.6, bars_in_row - 0.4)
         if max(map(len, labels)) > 12:
@@ -1428,22 +1445,32 @@ def _draw_bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> F
     return with_title_and_legend(figure, title, "change", *axes.get_legend_handles_labels())
 
 
-def _draw_groups(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[str]) -> None:
+def _draw_groups(
+    axes: Axes, rankings: Sequence[ChangeRanking], change_names: Sequence[str]
+) -> None:
     """Draw the bars of some cases."""
     from slipstick_pictures.look import draw_intervals, fill_style, fills_of
 
-    width = _WIDTH_OF_BAR_GROUP / len(names)
-    fills = fills_of(names)
-    for index, name in enumerate(names):
-        effects = [_overhead_reduction(ranking.effects[index]) for ranking in rankings]
+    bar_width = _WIDTH_OF_BAR_GROUP / len(change_names)
+    fills = fills_of(change_names)
+    for change_index, change_name in enumerate(change_names):
+        effects = [_overhead_reduction(ranking.effects[change_index]) for ranking in rankings]
         heights, low, high = (
             100 * np.array([getattr(effect, value_or_end) for effect in effects], float)
             for value_or_end in ("value", "low", "high")
         )
         heights = np.nan_to_num(heights)
         bar_centres: Array = (
-            np.arange(float(len(rankings))) - _WIDTH_OF_BAR_GROUP / 2 + (index + 0.5) * width
+            np.arange(float(len(rankings)))
+            - _WIDTH_OF_BAR_GROUP / 2
+            + (change_index + 0.5) * bar_width
         )
-        axes.bar(bar_centres, heights, width, label=as_words(name), **fill_style(fills[name]))
+        axes.bar(
+            bar_centres,
+            heights,
+            bar_width,
+            label=as_words(change_name),
+            **fill_style(fills[change_name]),
+        )
         draw_intervals(axes, bar_centres, heights, low, high)
     axes.axhline(0.0, color="black", linewidth=0.8)

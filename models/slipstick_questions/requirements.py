@@ -59,18 +59,23 @@ class _Failures:
     ) -> None:
         """Add the points with some indices, at which the model has given values."""
         for condition, side_values in requirement.sides(values):
-            left, right = (np.broadcast_to(side, indices.shape) for side in side_values)
-            are_violated = ~condition.is_true(left, right)
+            left_values, right_values = (
+                np.broadcast_to(side, indices.shape) for side in side_values
+            )
+            are_violated = ~condition.is_true(left_values, right_values)
             self.are_broken[indices] |= are_violated
             if condition.relation not in _ORDERINGS or not are_violated.any():
                 continue
-            margins = np.where(are_violated, margin(condition, left, right), -np.inf)
-            index = int(np.argmax(margins))
-            if margins[index] > self.nearest_margin:
-                self.nearest_margin = float(margins[index])
-                self.nearest_index = int(indices[index])
+            margins = np.where(are_violated, margin(condition, left_values, right_values), -np.inf)
+            nearest_index = int(np.argmax(margins))
+            if margins[nearest_index] > self.nearest_margin:
+                self.nearest_margin = float(margins[nearest_index])
+                self.nearest_index = int(indices[nearest_index])
                 self.violation = violation_words(
-                    condition, float(left[index]), float(right[index]), _quantity_of_side
+                    condition,
+                    float(left_values[nearest_index]),
+                    float(right_values[nearest_index]),
+                    _quantity_of_side,
                 )
 
 

@@ -73,7 +73,7 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     is_single = len(curves_listed) == 1
     limits = _constant_limits(curves)
     low, high = _vertical_range(curves_listed, limits)
-    unit, factor = choose_unit([low, high], Dimension.of(first_curves.dimension))
+    vertical_unit, vertical_factor = choose_unit([low, high], Dimension.of(first_curves.dimension))
     horizontal_unit, horizontal_factor = choose_unit(
         first_curves.places.tolist(), Dimension.of(first_curves.unit)
     )
@@ -81,26 +81,46 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     axes = figure.subplots()
     for index, (case, curve) in enumerate(curves.items()):
         line_style = {**stroke(index), "marker": ""}
-        x, (y, low_end, high_end) = curve.places / horizontal_factor, curve.left / factor
-        axes.plot(x, y, label=words.case(case), drawstyle=draw_style(y), **line_style)
-        draw_intervals(axes, x, y, low_end, high_end, line_style["color"])
+        horizontal_values, (vertical_values, low_end, high_end) = (
+            curve.places / horizontal_factor,
+            curve.left / vertical_factor,
+        )
+        axes.plot(
+            horizontal_values,
+            vertical_values,
+            label=words.case(case),
+            drawstyle=draw_style(vertical_values),
+            **line_style,
+        )
+        draw_intervals(
+            axes, horizontal_values, vertical_values, low_end, high_end, line_style["color"]
+        )
         if not limits:
-            axes.plot(x, curve.right[0] / factor, **{**line_style, "linewidth": 0.8})
+            axes.plot(
+                horizontal_values,
+                curve.right[0] / vertical_factor,
+                **{**line_style, "linewidth": 0.8},
+            )
     _scale_horizontal_axis(axes, first_curves, horizontal_factor)
     axes.set_ylabel(
         textwrap.fill(
-            axis_title(_title_of_vertical_axis(first_curves, words), unit), _MOST_TITLE_LETTERS
+            axis_title(_title_of_vertical_axis(first_curves, words), vertical_unit),
+            _MOST_TITLE_LETTERS,
         )
     )
-    subject = "year" if first_curves.path == YEAR else words.quantity(first_curves.path)
-    axes.set_xlabel(textwrap.fill(axis_title(subject, horizontal_unit), 2 * _MOST_TITLE_LETTERS))
-    axes.set_ylim(low / factor, high / factor)
+    horizontal_title = "year" if first_curves.path == YEAR else words.quantity(first_curves.path)
+    axes.set_xlabel(
+        textwrap.fill(axis_title(horizontal_title, horizontal_unit), 2 * _MOST_TITLE_LETTERS)
+    )
+    axes.set_ylim(low / vertical_factor, high / vertical_factor)
     lines_drawn = [*axes.lines]
     for limit, case in limits.items():
-        axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
-        owner = f" of {words.case(case)}" if len(limits) > 1 else ""
-        limit_text = f"limit{owner} {quantity(limit, first_curves.dimension)}"
-        write_limit(axes, limit / factor, limit_text, lines_drawn)
+        axes.axhline(
+            limit / vertical_factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3))
+        )
+        owner_phrase = f" of {words.case(case)}" if len(limits) > 1 else ""
+        limit_text = f"limit{owner_phrase} {quantity(limit, first_curves.dimension)}"
+        write_limit(axes, limit / vertical_factor, limit_text, lines_drawn)
     handles, labels = axes.get_legend_handles_labels()
     return with_title_and_legend(figure, title, *(() if is_single else ("case", handles, labels)))
 

@@ -28,7 +28,7 @@ from slipstick.report.formatting import (
     OF_THE_PRESENT,
     Ends,
     bracketed,
-    capital,
+    capitalized,
     do_overlap,
     join_phrases,
     limit_advice,
@@ -199,7 +199,7 @@ class ConditionSearch:
         )
         if has_no_answer or is_undecided or not self.first <= place <= self.last:
             return None
-        holds = self.holds_first
+        holds_there = self.holds_first
         for crossing in self.crossings:
             low, high = crossing.low, crossing.high
             if low is not None and high is not None and low < place < high:
@@ -207,8 +207,8 @@ class ConditionSearch:
             if crossing.before is not None and crossing.before < place < crossing.value:
                 return None
             if place >= crossing.value:
-                holds = crossing.starts
-        return holds
+                holds_there = crossing.starts
+        return holds_there
 
     @property
     def is_decided(self) -> bool:
@@ -335,7 +335,7 @@ class SeekResult(QuestionResult):
                 given_texts.append(setting_phrase(search.of, given_value, search.unit, words))
         if not truths:
             return None
-        word = verdict_word(truths.values())
+        verdict = verdict_word(truths.values())
         headline = self.headline(words)[0]
         cases_by_truth = {
             truth: join_phrases(
@@ -355,16 +355,16 @@ class SeekResult(QuestionResult):
         )
         cases_text = f" {join_phrases(named_cases)}" if len(named_cases) > 1 else ""
         return TitleAnswer(
-            f"{word},{cases_text} {value_in_words}",
+            f"{verdict},{cases_text} {value_in_words}",
             uncapitalized(headline),
             condition=self.searches[0].condition,
         )
 
-    def examined(self) -> list[str]:
+    def examined_cases(self) -> list[str]:
         """Return the cases that were searched."""
         return list(dict.fromkeys(search.case for search in self.searches))
 
-    def searched(self) -> list[str]:
+    def searched_paths(self) -> list[str]:
         """Return the quantities along which conditions were searched, without years."""
         return [search.of for search in self.searches if search.of != YEAR]
 
@@ -380,7 +380,7 @@ class SeekResult(QuestionResult):
                 return ["", "condition", *quantities, *titles], [
                     [
                         words.case(search.case),
-                        capital(_condition_clause(search, words)),
+                        capitalized(_condition_clause(search, words)),
                         _range_of_condition_text(search, words, False),
                         *(_value_at_limit_text(search, name) for name in names),
                     ]
@@ -389,7 +389,7 @@ class SeekResult(QuestionResult):
         rows = [
             [
                 words.case(search.case),
-                capital(_condition_clause(search, words)),
+                capitalized(_condition_clause(search, words)),
                 _range_of_condition_text(search, words, True),
             ]
             for search in self.searches
@@ -570,7 +570,7 @@ class _CaseSearch:
     def has_uncertain_settings(self) -> bool:
         """Whether a setting of the case or of the compared base is uncertain."""
         return any(
-            varied.case.built.uncertain.paths
+            varied.case.built.uncertain_values.paths
             for varied in (self.varied, self.base_there)
             if varied is not None
         )
@@ -598,18 +598,18 @@ class _CaseSearch:
         is_estimated = self.case.form.is_estimated
         if self.is_whole:
             first_and_last = (places[0], places[-1])
-            count = spec.points or (FEW_PLACES if is_estimated else MANY_PLACES)
-            candidates = (
-                np.geomspace(*first_and_last, count)
+            place_count = spec.points or (FEW_PLACES if is_estimated else MANY_PLACES)
+            candidate_places = (
+                np.geomspace(*first_and_last, place_count)
                 if spec.spacing == "geometric"
-                else np.linspace(*first_and_last, count)
+                else np.linspace(*first_and_last, place_count)
             )
-            return np.unique(np.round(candidates))
+            return np.unique(np.round(candidate_places))
         if is_estimated and spec.points is None and not self.has_only_places:
             return places[:: (MANY_PLACES - 1) // (FEW_PLACES - 1)]
         return places
 
-    def solved(self, places: Array, run_factor: float = 1.0) -> PointTable:
+    def solve(self, places: Array, run_factor: float = 1.0) -> PointTable:
         """Solve the case at places. Return the answers in a table; simulations are longer than the
         case's own by the factor `run_factor`.
         """
@@ -632,8 +632,8 @@ class _CaseSearch:
         }
 
     def columns(self, places: Array, run_factor: float = 1.0) -> dict[str, Array]:
-        """Return the columns of the answers of `solved`, without their provenance."""
-        return self.solved(places, run_factor).columns
+        """Return the columns of the answers of `solve`, without their provenance."""
+        return self.solve(places, run_factor).columns
 
 
 def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
@@ -666,7 +666,7 @@ def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
 
 def _picture_of_condition(name: str, spec: SeekSpec) -> SearchPictureSpec:
     """Return the picture of a condition, for a study that names no pictures."""
-    title = capital(spec.title or NO_WORDS.condition(spec.where))
+    title = capitalized(spec.title or NO_WORDS.condition(spec.where))
     return SearchPictureSpec(kind="search", name=f"seek-{name}", title=title, condition=name)
 
 
@@ -687,7 +687,7 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
         base_there = _VariedCase(base_track.case, base_track.values)
     condition = _condition_of_search(spec, place, varied, base_there, study)
     rates_outside = rates_outside_periods(track.trend, base_year, places)
-    doubtful = doubts_on_rates(track, places, condition.read)
+    doubtful = doubts_on_rates(track, places, condition.columns_read)
     trends = {spec.trend, *getattr(study.spec.questions.get("project"), "trends", ())}
     trends |= {search.trend for search in study.spec.questions["seek"].values()}
     return _CaseSearch(
@@ -873,15 +873,17 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
 
 def _dimension_at_path(inputs: Inputs, path: str) -> str:
     """Return the dimension of the quantity at a path; empty if there is no quantity."""
-    value_given = inputs.given_quantity(path)
-    return str(value_given.dimension) if value_given else ""
+    given_quantity = inputs.given_quantity(path)
+    return str(given_quantity.dimension) if given_quantity else ""
 
 
 def _axis_spec(spec: SeekSpec) -> AxisSpec:
     """Return the axis of the values to try first."""
-    count = spec.points or MANY_PLACES
+    place_count = spec.points or MANY_PLACES
     spacing_fields = (
-        {"step": spec.step} if spec.step is not None else {"count": count, "spacing": spec.spacing}
+        {"step": spec.step}
+        if spec.step is not None
+        else {"count": place_count, "spacing": spec.spacing}
     )
     return AxisSpec.model_validate({"from": spec.first, "to": spec.to, **spacing_fields})
 
@@ -1012,7 +1014,7 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
     them.
     """
     places = case_search.first_places()
-    table = case_search.solved(places)
+    table = case_search.solve(places)
     columns = table.columns
     first_places = (places.tolist(), table.provenance)
     margins, _ = case_search.condition.margin_and_mask(columns)
@@ -1083,17 +1085,17 @@ def _drawn_margins(case_search: _CaseSearch, places: Array) -> Array:
     """Return the margin of the condition at places for draws of the uncertain settings [draws,
     places].
     """
-    count = len(places)
+    place_count = len(places)
     names = case_search.condition.needed_columns
     own_names = {name for name in names if BASE_THERE not in name}
     varied = case_search.varied
-    columns = drawn_columns(varied.case, varied.values(places), own_names, count)
+    columns = drawn_columns(varied.case, varied.values(places), own_names, place_count)
     if case_search.base_there is not None:
         columns |= case_search.base_there.drawn_base_columns(places, names)
     margins, _ = case_search.condition.margin_and_mask(
         {name: column.ravel() for name, column in columns.items()}
     )
-    return np.asarray(margins[0].reshape(BAND_DRAWS, count))
+    return np.asarray(margins[0].reshape(BAND_DRAWS, place_count))
 
 
 def _undecided_stretches(drawn_margins: Array, places: Array) -> Iterator[tuple[float, float]]:
@@ -1119,34 +1121,38 @@ def _with_band(drawn_margins: Array, places: Array, change: Change) -> Change:
         the first place at which the condition holds
     """
     is_of_places = change.before is not None
-    crossings = []
-    for row in drawn_margins:
+    crossing_places = []
+    for draw_margins in drawn_margins:
         is_crossed = (
-            (row[:-1] < 0) & (row[1:] >= 0) if change.starts else (row[:-1] >= 0) & (row[1:] < 0)
+            (draw_margins[:-1] < 0) & (draw_margins[1:] >= 0)
+            if change.starts
+            else (draw_margins[:-1] >= 0) & (draw_margins[1:] < 0)
         )
         for index in np.flatnonzero(is_crossed)[:1]:
-            fraction = row[index] / (row[index] - row[index + 1])
-            crossing = places[index] + fraction * (places[index + 1] - places[index])
+            fraction = draw_margins[index] / (draw_margins[index] - draw_margins[index + 1])
+            crossing_place = places[index] + fraction * (places[index + 1] - places[index])
             if is_of_places and np.array_equal(places, np.round(places)):
                 # Of whole numbers, not all are among the places.
-                crossing = np.ceil(crossing) if change.starts else np.floor(crossing)
+                crossing_place = (
+                    np.ceil(crossing_place) if change.starts else np.floor(crossing_place)
+                )
             elif is_of_places:
-                crossing = places[index + 1] if change.starts else places[index]
-            crossings.append(crossing)
-    if len(crossings) < BAND_DRAWS / 2:
-        return replace(change, part=len(crossings) / BAND_DRAWS)
+                crossing_place = places[index + 1] if change.starts else places[index]
+            crossing_places.append(crossing_place)
+    if len(crossing_places) < BAND_DRAWS / 2:
+        return replace(change, part=len(crossing_places) / BAND_DRAWS)
     probabilities = [LOW_PROBABILITY, HIGH_PROBABILITY]
     low, high = (
-        np.quantile(crossings, probabilities, method="inverted_cdf")
+        np.quantile(crossing_places, probabilities, method="inverted_cdf")
         if is_of_places
-        else np.quantile(crossings, probabilities)
+        else np.quantile(crossing_places, probabilities)
     )
     value = change.value if change.starts or change.before is None else change.before
     return replace(
         change,
         low=float(min(low, value)),
         high=float(max(high, value)),
-        part=len(crossings) / BAND_DRAWS,
+        part=len(crossing_places) / BAND_DRAWS,
     )
 
 
@@ -1226,10 +1232,10 @@ class _SearchRefinement:
             # the square.
             half_widths = np.where(middle > 0, middle - low, high - middle) / np.abs(middle)
         # Where there is no interval at all, a run four times as long may have one.
-        factor = np.where(
+        length_factor = np.where(
             high - low > 2.0, 4.0, 2.0 ** np.ceil(np.log2(np.maximum(1.2 * half_widths**2, 2.0)))
         )
-        return np.where(is_undecided, self.run_factors * factor, np.inf)
+        return np.where(is_undecided, self.run_factors * length_factor, np.inf)
 
     def bisect(self) -> None:
         """Bisect between two neighbouring places if only one of them has an answer, or if an end of
@@ -1365,7 +1371,7 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     trend_in_words = (
         f" along the trend {as_words(first_search.trend)}" if first_search.has_trend_named else ""
     )
-    beginning = f"{capital(_condition_clause(first_search, words))}{trend_in_words}"
+    beginning = f"{capitalized(_condition_clause(first_search, words))}{trend_in_words}"
     range_of_first = _range_of_condition_text(first_search, words, True)
     if not further_searches:
         separator = "" if first_search.changes else ":"
@@ -1439,7 +1445,7 @@ def _recommendation(searches: Sequence[ConditionSearch], words: Words) -> str:
             for search, limit in zip(searches, limits, strict=True)
         ]
     return (
-        f"{capital(join_phrases(limits))}; then"
+        f"{capitalized(join_phrases(limits))}; then"
         f" {uncapitalized(_condition_clause(first_search, words))}"
         f"{_setting_text(first_search, words) if len(searches) == 1 else ''}"
     )
@@ -1547,8 +1553,8 @@ def _range_of_condition_text(
             return limit_advice(*path_and_amount, words, ends, verb, is_lower=starts)
         if not has_relation:
             return setting_amount(search.of, value or 0.0, search.unit, words, ends)
-        amount_and_noun = limit_phrase if with_title else limit_amount
-        return amount_and_noun(search.of, value or 0.0, search.unit, words, ends, is_lower=starts)
+        write_bound = limit_phrase if with_title else limit_amount
+        return write_bound(search.of, value or 0.0, search.unit, words, ends, is_lower=starts)
 
     if search.nearest is None:
         return f"no answer ({_range_searched(search, words)})" if with_title else "no answer"
@@ -1572,14 +1578,15 @@ def _range_of_condition_text(
         for first, last in search.undecided
     ]
     if not phrases:
-        holds = "always" if search.holds_first else "never"
+        holds_word = "always" if search.holds_first else "never"
         nearest_in_words = (
             "" if search.holds_first or undecided_texts else _nearest_sentence(search)
         )
         range_searched = _range_searched(search, words) if with_title else ""
         remarks = "; ".join(text for text in (range_searched, nearest_in_words) if text)
         return (
-            f"{join_phrases(undecided_texts, 'and') or holds}{f' ({remarks})' if remarks else ''}"
+            f"{join_phrases(undecided_texts, 'and') or holds_word}"
+            f"{f' ({remarks})' if remarks else ''}"
         )
     phrases_shown = [phrase for _, phrase in sorted(phrases)][:MOST_FURTHER_CASES]
     return join_phrases([*phrases_shown, *undecided_texts[:1]])
@@ -1683,9 +1690,9 @@ def _values_in_words(search: ConditionSearch) -> str:
         (place, _end_of_answers(search, place, begins)) for place, begins in search.ends_of_answers
     ]
     phrases = [*(phrase for _, phrase in sorted(changes)), *_undecided_sentence(search)]
-    left_out = len(phrases) - _MOST_CHANGES
+    hidden_count = len(phrases) - _MOST_CHANGES
     return ", ".join(phrases[:_MOST_CHANGES]) + (
-        f", and {left_out:,} further changes in the table" if left_out > 0 else ""
+        f", and {hidden_count:,} further changes in the table" if hidden_count > 0 else ""
     )
 
 
@@ -1705,9 +1712,13 @@ def _undecided_sentence(search: ConditionSearch) -> Iterator[str]:
     there are none.
     """
     for first, last in search.undecided:
-        low = _value_text(search, first)
-        high = _value_text(search, last)
-        yield f"undecided at {low}" if first == last else f"undecided from {low} to {high}"
+        low_text = _value_text(search, first)
+        high_text = _value_text(search, last)
+        yield (
+            f"undecided at {low_text}"
+            if first == last
+            else f"undecided from {low_text} to {high_text}"
+        )
 
 
 def _crossing_sentence(search: ConditionSearch, change: Change) -> str:
@@ -1716,19 +1727,19 @@ def _crossing_sentence(search: ConditionSearch, change: Change) -> str:
         return _single_value_change(search, change)
     interval_ends = (change.low, change.high)
     beginning = "" if search.of == YEAR else f"{search.of} = "
-    place = (
+    place_text = (
         bracketed(year_text(change.value), *map(year_text, interval_ends))
         if search.of == YEAR
         else quantity(change.value, search.unit, 6, interval_ends)
     )
-    jump = ", by a jump" if change.jump else ""
+    jump_clause = ", by a jump" if change.jump else ""
     if change.part is not None and change.part < HIGH_PROBABILITY:
-        draws = f"{percent(change.part)} of their draws change there"
-        jump += f", undecided within the ranges ({draws})"
+        draws_in_words = f"{percent(change.part)} of their draws change there"
+        jump_clause += f", undecided within the ranges ({draws_in_words})"
     return (
-        f"holds from {beginning}{place} on{jump}"
+        f"holds from {beginning}{place_text} on{jump_clause}"
         if change.starts
-        else f"holds up to {beginning}{place}{jump}"
+        else f"holds up to {beginning}{place_text}{jump_clause}"
     )
 
 
@@ -1736,27 +1747,27 @@ def _single_value_change(search: ConditionSearch, change: Change) -> str:
     """Return a clause on a change if only the listed values are possible: the value, or the two
     values between which the condition changes.
     """
-    value = _value_text(search, change.value)
+    value_text = _value_text(search, change.value)
     value_before = _value_text(search, change.before)
-    setting_text = f"{search.of} = {value}" if search.of != YEAR else value
+    setting_text = f"{search.of} = {value_text}" if search.of != YEAR else value_text
     if change.low == change.high:
         return (
             f"holds from {setting_text} on, not yet at {value_before}"
             if change.starts
             else f"holds up to {value_before}, no longer at {setting_text}"
         )
-    low = _value_text(search, change.low)
-    high = _value_text(search, change.high)
+    low_text = _value_text(search, change.low)
+    high_text = _value_text(search, change.high)
     if change.part is not None and not change.starts:
-        return f"holds up to {search.of} = {low} and is undecided up to {high}"
+        return f"holds up to {search.of} = {low_text} and is undecided up to {high_text}"
     decided_text = (
-        f"holds from {search.of} = {high} on"
+        f"holds from {search.of} = {high_text} on"
         if change.starts
-        else f"no longer holds from {search.of} = {high} on"
+        else f"no longer holds from {search.of} = {high_text} on"
     )
     return (
-        f"{decided_text} and is undecided from {low} on, where it seems to"
-        f" {'start' if change.starts else 'stop'} at {value}"
+        f"{decided_text} and is undecided from {low_text} on, where it seems to"
+        f" {'start' if change.starts else 'stop'} at {value_text}"
     )
 
 
@@ -1768,21 +1779,21 @@ def _no_change_sentence(search: ConditionSearch, range_text: str) -> str:
         return f"has no answer anywhere for {range_text}"
     # Without a change, and without an end of the answers where it holds, it does the same
     # everywhere.
-    holds = "holds throughout" if search.holds_first else "holds nowhere"
+    holds_phrase = "holds throughout" if search.holds_first else "holds nowhere"
     if search.undecided:
-        holds = f"is {', '.join(_undecided_sentence(search))} and changes nowhere else"
+        holds_phrase = f"is {', '.join(_undecided_sentence(search))} and changes nowhere else"
     side_amounts = (
         [quantity(side.value, side.unit, ends=side.ends) for side in pair] for pair in search.sides
     )
     first_sides, last_sides, nearest_sides = map(" against ".join, side_amounts)
     nearest_value = _value_text(search, search.nearest)
-    approach = (
+    approach_clause = (
         f"it comes nearest to changing at {nearest_value}, with {nearest_sides},"
         f" {percent(search.margin)} apart"
     )
     return (
-        f"{holds} for {range_text}: {first_sides} at one end and {last_sides} at the other;"
-        f" {approach}"
+        f"{holds_phrase} for {range_text}: {first_sides} at one end and {last_sides} at the other;"
+        f" {approach_clause}"
     )
 
 
@@ -1813,7 +1824,7 @@ def _stretches_sentence(search: ConditionSearch) -> str:
                 if stretch.first < stretch.last
                 else f"at {first_text}"
             )
-    left_out = len(stretches) - _MOST_CHANGES
-    further_in_words = f" and {left_out:,} further stretches" if left_out > 0 else ""
+    hidden_count = len(stretches) - _MOST_CHANGES
+    further_in_words = f" and {hidden_count:,} further stretches" if hidden_count > 0 else ""
     stretches_text = " and ".join(stretches[:_MOST_CHANGES])
     return f", without an answer {stretches_text}{further_in_words}" if stretches else ""

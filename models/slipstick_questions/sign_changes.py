@@ -54,9 +54,9 @@ def margin(comparison: Comparison, left_side: Array, right_side: Array) -> Array
     comparison : by <, <=, > or >=
     left_side, right_side : values of its sides, in base units
     """
-    scale = np.abs(left_side) + np.abs(right_side)
+    size_of_sides = np.abs(left_side) + np.abs(right_side)
     with np.errstate(all="ignore"):
-        difference = np.where(scale == 0, 0.0, (left_side - right_side) / scale)
+        difference = np.where(size_of_sides == 0, 0.0, (left_side - right_side) / size_of_sides)
     return np.asarray(-difference if comparison.relation.startswith("<") else difference)
 
 
@@ -163,11 +163,11 @@ def find_estimated_changes(
     undecided_since: int | None = None
 
     for index in range(len(places) + 1):
-        run_ended = index == len(places) or not has_answer[index]
-        if not run_ended and not states[index]:
+        has_run_ended = index == len(places) or not has_answer[index]
+        if not has_run_ended and not states[index]:
             undecided_since = index if undecided_since is None else undecided_since
             continue
-        if last_decided is not None and not run_ended and states[index] != states[last_decided]:
+        if last_decided is not None and not has_run_ended and states[index] != states[last_decided]:
             changes_found.append(
                 _estimated_change(
                     margins,
@@ -180,7 +180,7 @@ def find_estimated_changes(
             )
         elif undecided_since is not None:
             stretches.append((float(places[undecided_since]), float(places[index - 1])))
-        last_decided = None if run_ended else index
+        last_decided = None if has_run_ended else index
         undecided_since = None
     return changes_found, stretches
 
@@ -208,7 +208,7 @@ def _estimated_change(
     ]
     interval_indices = (
         int(np.argmax(first_curve[1:] >= 0)),
-        *(int(end[-1]) for end in indices_below_zero),
+        *(int(indices[-1]) for indices in indices_below_zero),
     )
     if has_only_places:
         low_place, value, high_place = (

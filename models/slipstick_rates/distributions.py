@@ -29,11 +29,11 @@ class Uncertain(Spec):
         """Raise if the values of a distribution have different dimensions."""
         quantities_given = quantities(self)
         for key, quantity_given in quantities_given.items():
-            first_quantity = next(iter(quantities_given.values()))
-            if quantity_given.dimension != first_quantity.dimension:
+            name_of_first_quantity = next(iter(quantities_given.values()))
+            if quantity_given.dimension != name_of_first_quantity.dimension:
                 message = (
                     f"a [{quantity_given.dimension}] does not go with a"
-                    f" [{first_quantity.dimension}]"
+                    f" [{name_of_first_quantity.dimension}]"
                 )
                 raise broken_rule(message, *key)
 

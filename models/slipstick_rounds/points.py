@@ -219,7 +219,7 @@ class BatchServerForm(CompiledModel):
             method=self.method,
             count=len(answers),
             exact=np.array([answer.exact for answer in answers]),
-            refused=frozenset(refused_rows),
+            refused_points=frozenset(refused_rows),
             remarks=lambda index: answers[index].remarks,
             values=value_columns,
             account=account,

@@ -19,9 +19,9 @@ from slipstick.sim.estimate import (
     FEWEST_REPLICATIONS,
     Estimate,
     Quantiles,
+    estimated_ratio,
     is_correlated,
     is_precise_enough,
-    ratio,
     warm_up_length,
 )
 from slipstick.sim.settings import KERNELS, Simulation
@@ -327,7 +327,9 @@ class BatchServerSimulation(BatchServerForm):
 
         def add_ratio(name: str, numerators: Array, denominators: Array) -> None:
             """Estimate the ratio of two sums over the samples under a name."""
-            estimates[name] = ratio(numerators, denominators, confidence_level, are_successive)
+            estimates[name] = estimated_ratio(
+                numerators, denominators, confidence_level, are_successive
+            )
 
         for name in samples[0].visits:
             value_sums = np.array([sample.visits[name].sum() for sample in samples])

@@ -611,7 +611,7 @@ def _cell_value(way: str) -> str:
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
     """Check what a study asks of the scaling of a case, and build its models."""
     own_case = evaluator(case, study.cases[case], study.library)
-    sweep = study.axes_in(("scale", "processors"), spec.processors, case)
+    sweep = study.sweep_over_axes(("scale", "processors"), spec.processors, case)
     (axis,), (first_model, *_) = check_sweep(sweep, case, study)
     if axis.has_names:
         raise study.refusal(

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slipstick.cli.console import DONE, complete, json_option, out_option, print_json, write_text
+from slipstick.cli.console import (
+    DONE,
+    completion_function,
+    json_option,
+    out_option,
+    print_json,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from slipstick_rates.series import PointSeries
@@ -21,7 +28,7 @@ def trend() -> None:
 
 
 @trend.command()
-@click.argument("file", shell_complete=complete("spec"))
+@click.argument("file", shell_complete=completion_function("spec"))
 @json_option
 def fit(file: str, as_json: bool) -> int:
     """Fit rates to the points of FILE: a table in CSV with the columns year and value, or a trend.
@@ -44,7 +51,7 @@ def fit(file: str, as_json: bool) -> int:
 
 
 @trend.command()
-@click.argument("file", default="measured", shell_complete=complete("spec"))
+@click.argument("file", default="measured", shell_complete=completion_function("spec"))
 @click.option(
     "--choose",
     is_flag=True,

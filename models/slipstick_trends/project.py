@@ -14,7 +14,7 @@ from slipstick.errors import DoubtfulRates, UnknownNameError
 from slipstick.expression.nodes import number_text
 from slipstick.late import Array, late_pattern, np
 from slipstick.report.formatting import (
-    capital,
+    capitalized,
     do_overlap,
     join_phrases,
     percent,
@@ -214,7 +214,7 @@ class ProjectResult(QuestionResult):
         word = likelihood_word(share)
         return TitleAnswer(word, sentence, False, stands_alone=True, condition=history.condition)
 
-    def examined(self) -> list[str]:
+    def examined_cases(self) -> list[str]:
         """List the cases that are projected, if there are several."""
         cases = dict.fromkeys(track.case for track in self.projection.tracks)
         return [*cases] if len(cases) > 1 else []
@@ -505,7 +505,7 @@ def _default_picture(
     the years.
     """
     value_name = next(iter(value_names), "time")
-    subject = capital(NO_WORDS.value(value_name))
+    subject = capitalized(NO_WORDS.value(value_name))
     title = f"{subject} from {year_text(years[0])} to {year_text(years[-1])}"
     return ProjectionPictureSpec(kind="projection", name="years", title=title, y=[value_name])
 
@@ -795,7 +795,7 @@ def _solve_track(
         track.has_kind,
         tuple(unfollowed_parameters),
         track.rates_of_amounts_alone,
-        case.built.uncertain.paths,
+        case.built.uncertain_values.paths,
         tuple(last_years_of_data(track, rates_without_effect).items()),
     )
     return projected_case, drawn_case

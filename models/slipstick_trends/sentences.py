@@ -12,7 +12,7 @@ from math import isclose, isfinite
 from slipstick.expression.nodes import Dimension
 from slipstick.late import np
 from slipstick.report.formatting import (
-    capital,
+    capitalized,
     join_phrases,
     percent,
     plain_decimal,
@@ -288,7 +288,7 @@ def _last_and_first_value(
 
 def outcome_sentences(projection: Projection, words: Words) -> Iterator[str]:
     """Yield sentences on the results of a projection, the most important first."""
-    yield from map(capital, _outcome_sentences(projection, words))
+    yield from map(capitalized, _outcome_sentences(projection, words))
 
 
 def _outcome_sentences(projection: Projection, words: Words) -> Iterator[str]:
@@ -345,14 +345,14 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     if projection.factors is None:
         headline_text = " ".join([headline_text, *joined_sentences])
     value_sentences = {
-        capital(
+        capitalized(
             f"{_beginning_of_sentence(track, projection, words)}"
             f"{_span_with_comma(track, projection)}"
             f" {', '.join(_value_clauses(track, words))}"
         )
         for track in projection.tracks
     }
-    missing_rate_sentences = [*map(capital, sentences_without_rate(projection))]
+    missing_rate_sentences = [*map(capitalized, sentences_without_rate(projection))]
     folded_head = headline_text.casefold()
     texts = [
         text for text in outcome_sentences(projection, words) if text.casefold() not in folded_head
@@ -684,7 +684,7 @@ def doubt_remarks(
     guesses = dict.fromkeys(class_words(rate.of) for rate in rates if rate.assumed)
     texts = [f"weak series: {'; '.join(sorted(weak_series))}"] if weak_series else []
     texts += [f"guesses: {', '.join(guesses)}"] if guesses else []
-    return ". ".join(map(capital, texts))
+    return ". ".join(map(capitalized, texts))
 
 
 def titles_of_doubts(projection: Projection) -> frozenset[str]:

@@ -381,7 +381,7 @@ def test_shares_of_time_add_up_to_the_power_of_time(law: Law) -> None:
     for row in law.checks:
         found = Tape([law.right_side]).differentiate(law.given(row))
         booked = sum(
-            power * law.given(row)[name] * float(found.by_parameter[name][0])
+            power * law.given(row)[name] * float(found.derivative_by_parameter[name][0])
             for name, power in powers.items()
         )
         assert booked == pytest.approx(

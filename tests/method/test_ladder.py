@@ -58,7 +58,7 @@ class Fixed(CompiledModel):
             count=len(sizes),
             exact=np.ones(len(sizes), dtype=bool),
             values={"time": np.where(refused, np.nan, sizes)},
-            refused=frozenset(np.flatnonzero(refused).tolist()),
+            refused_points=frozenset(np.flatnonzero(refused).tolist()),
             remarks=lambda index: Remarks(failed="too many" if refused[index] else None),
         )
 
@@ -89,7 +89,10 @@ def test_refusals_of_models_go_on_to_the_next_method() -> None:
     refusing = replace(fixed("choosy"), accepts=lambda *_: Acceptance(False, "it does not like it"))
     form = on(refusing, Method("broken", "activity", broken, 2.0), fixed("last"))
     assert form.points(SIZES).answer(3).method == form.method == "last"
-    assert form.refusals == {"choosy": "it does not like it", "broken": "it has no rule for this"}
+    assert form.refusal_by_method == {
+        "choosy": "it does not like it",
+        "broken": "it has no rule for this",
+    }
 
 
 def test_refused_points_go_on_to_the_next_method_with_the_reason() -> None:
@@ -308,7 +311,7 @@ def test_other_methods_are_tried_whatever_words_a_refusal_has() -> None:
 
 def test_where_no_method_of_the_ladder_answers_all_reasons_are_given() -> None:
     first, last = refusing("first", "it is too large"), refusing("last", "it loses customers")
-    refused = replace(Fixed("first", np.inf, 0.0).solution(ONE), refused=frozenset({0}))
+    refused = replace(Fixed("first", np.inf, 0.0).solution(ONE), refused_points=frozenset({0}))
     refused = replace(refused, remarks=lambda _: Remarks(failed="it is too large"))
     form = Fixed("first", np.inf, 0.0)
     form.solution = lambda values: refused  # type: ignore[method-assign]

@@ -10,7 +10,7 @@ from slipstick.errors import SlipstickError
 from slipstick.limits import with_limits
 from slipstick.method.answers import Solution
 from slipstick.method.methods import form_of
-from slipstick.method.names import is_transient, names_of, transient_value_of
+from slipstick.method.names import is_transient, names_of, steady_name_and_time_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.schema.inputs import BuiltModel, build, resolve
 from slipstick.schema.library import Library, names_of_kind
@@ -81,6 +81,6 @@ def test_what_closed_form_and_bounds_do_not_find_is_not_listed(kind: str, name: 
 
 @pytest.mark.parametrize("time", ["250 us", "1.5ms", "2e-1 s", "20 min", "2 h", "1 day"])
 def test_the_time_of_a_transient_value_has_the_units_of_specs(time: str) -> None:
-    at = transient_value_of(f"queue_length_at[door,{time}]")
+    at = steady_name_and_time_of(f"queue_length_at[door,{time}]")
     assert at is not None
     assert float(at[1]) == pytest.approx(parse(time)[0], rel=1e-15)

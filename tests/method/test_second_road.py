@@ -43,9 +43,9 @@ from slipstick.method.second_road import (
     FACTOR_FOR_STREAMS,
     FACTOR_OF_LONGER_RUN,
     TOLERANCES,
-    _expected_of_activity,
     _factor_of_longer_run,
     _is_worth_simulating,
+    _plan_and_expectations_of_activity,
     _with_simulated_answers,
 )
 from slipstick.model.network import closed_class, open_class, station
@@ -297,7 +297,7 @@ def two_classes(expected: float, rows: dict[str, float] | None = None) -> tuple[
     time = ServiceTime("exponential", 1.0, 1.0)
     builder.serve("disk", time, "use")
     builder.delay(ServiceTime("exponential", 2.0, 1.0), "think")
-    builder.add_closed_group("all", customers=3, first_instruction=0)
+    builder.add_closed_group("all", customer_count=3, first_instruction=0)
     once = {"use": 1.0, "think": 2.0}
     return builder.plan(), Expected(expected, 0.03, step_times=rows or {}, execution_times=once)
 
@@ -345,7 +345,7 @@ def three_at_one_server() -> Plan:
     builder = Builder()
     builder.add_station("bus")
     builder.serve("bus", ServiceTime("deterministic", 2.0, 0.0))
-    builder.add_closed_group("all", customers=3, first_instruction=0)
+    builder.add_closed_group("all", customer_count=3, first_instruction=0)
     return builder.plan()
 
 
@@ -399,7 +399,7 @@ def test_the_wait_of_a_seldom_visit_counts_as_that_of_one_cycle() -> None:
     builder.delay(ServiceTime("exponential", 1.0, 1.0), "work")
     read = ServiceTime("exponential", 0.5, 1.0)
     builder.choose([(0.02, lambda: builder.serve("bus", read)), (0.98, lambda: None)], "read")
-    builder.add_closed_group("all", customers=1, first_instruction=0)
+    builder.add_closed_group("all", customer_count=1, first_instruction=0)
     plan, expected = builder.plan(), {0: Expected(1.01, 0.05)}
     assert check_by_short_run(plan, expected, 80_000, {"wait[bus]": 0.0}).verdict == AGREES
     look = check_by_short_run(plan, expected, 80_000, {"wait[bus]": 0.2})
@@ -420,10 +420,10 @@ def test_what_the_run_leaves_open_beside_the_time_is_named() -> None:
 def test_a_group_that_ends_nothing_is_not_checked() -> None:
     builder = Builder()
     builder.delay(ServiceTime("exponential", 1.0, 1.0), "work")
-    builder.add_closed_group("quick", customers=2, first_instruction=0)
+    builder.add_closed_group("quick", customer_count=2, first_instruction=0)
     at = builder.next_instruction
     builder.delay(ServiceTime("exponential", 1e9, 1.0), "ages")
-    builder.add_closed_group("slow", customers=1, first_instruction=at)
+    builder.add_closed_group("slow", customer_count=1, first_instruction=at)
     expected = {0: Expected(1.0, 0.05), 1: Expected(1e9, 0.05)}
     look = check_by_short_run(builder.plan(), expected, 10_000)
     assert (look.verdict, look.reason) == (UNSETTLED, "no cycle of slow was counted")
@@ -439,7 +439,7 @@ def test_a_look_at_long_cycles_goes_on_if_enough_may_end(steps: int, verdict: st
         builder.delay(ServiceTime("exponential", 1.0, 1.0), "work")
     more = partial(builder.delay, ServiceTime("exponential", 200.0, 1.0), "more")
     builder.choose([(0.5, more), (0.5, lambda: None)], "half")
-    builder.add_closed_group("all", customers=4, first_instruction=0)
+    builder.add_closed_group("all", customer_count=4, first_instruction=0)
     look = check_by_short_run(builder.plan(), {0: Expected(steps + 100.0, 0.1)}, 80_000)
     assert (look.verdict, look.events < 80_000) == (verdict, verdict == UNSETTLED)
 
@@ -530,7 +530,7 @@ def test_a_fork_of_delays_is_decided_by_what_varies_outside_of_it() -> None:
     branches = [delay(1.0, scv=3.0, name=name) for name in "xy"]
     model = closed_model(delay(2.0, scv=3.0, name="think") >> fork(*branches), 4)
     solution = form_of(model, {}).solution({})
-    _, expected_by_group = _expected_of_activity(model, {}, solution, 0)
+    _, expected_by_group = _plan_and_expectations_of_activity(model, {}, solution, 0)
     assert dict(expected_by_group[0].step_times) == {"think": pytest.approx(2.0)}
     check = solve(model).check
     assert check is not None
@@ -628,8 +628,8 @@ def test_the_time_between_arrivals_is_a_control_variate() -> None:
     builder.serve("cpu", ServiceTime("exponential", 1.0))
     builder.add_open_group("jobs", ServiceTime("exponential", 1 / 0.9), first_instruction=0)
     plan = builder.plan()
-    row = np.zeros((1, Layout(plan).width))
-    row[0, Layout(plan).cycles[0]] = 1.0
-    row[0, Layout(plan).time] = 1 / 0.9
+    row = np.zeros((1, Layout(plan).column_count))
+    row[0, Layout(plan).cycle_columns[0]] = 1.0
+    row[0, Layout(plan).time_column] = 1 / 0.9
     (weights,) = _control_weights(plan, row, 0, Expected(10.0, 0.04))
     assert float((row @ weights)[0]) == pytest.approx(0.0)

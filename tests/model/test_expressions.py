@@ -40,4 +40,4 @@ def test_resources_that_no_body_uses_are_listed_on_demand() -> None:
 
 
 def test_counts_are_those_of_processors_only() -> None:
-    assert names(closed_model(SHARED, 4).population.counts) == ["population.processors"]
+    assert names(closed_model(SHARED, 4).population.processor_counts) == ["population.processors"]

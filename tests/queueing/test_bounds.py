@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from slipstick.errors import ModelError
 from slipstick.queueing.bounds import (
-    asymptotic,
-    balanced_job,
-    geometric,
-    proportional,
+    asymptotic_bounds,
+    balanced_job_bounds,
+    geometric_bounds,
+    proportional_bounds,
     saturation_population,
 )
 from slipstick.queueing.exact import exact
@@ -20,7 +20,7 @@ from slipstick.queueing.network import network_arrays
 from slipstick_chains.networks.solve import solve_markov_chain
 from tests.examples import examples
 
-SHARP = [balanced_job, proportional, geometric]
+SHARP = [balanced_job_bounds, proportional_bounds, geometric_bounds]
 demands = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=6)
 
 
@@ -30,24 +30,24 @@ def test_all_bounds_enclose_the_exact_throughput(
 ) -> None:
     one = network_arrays(demand, population=count, think=think)
     flow = exact(one).throughput[0, 0]
-    wide_low, wide_high = asymptotic(one)
-    for bounds in (asymptotic, *SHARP):
+    wide_low, wide_high = asymptotic_bounds(one)
+    for bounds in (asymptotic_bounds, *SHARP):
         low, high = bounds(one)
         assert low[0, 0] <= flow * (1 + 1e-12)
         assert high[0, 0] >= flow * (1 - 1e-12)
         assert low[0, 0] >= wide_low[0, 0] * (1 - 1e-12)
         # The published upper geometric bound knows the slowest station only, not the customers that
         # think.
-        assert high[0, 0] <= (wide_high[0, 0] if bounds is not geometric else 1 / max(demand)) * (
-            1 + 1e-12
-        )
+        assert high[0, 0] <= (
+            wide_high[0, 0] if bounds is not geometric_bounds else 1 / max(demand)
+        ) * (1 + 1e-12)
 
 
 def test_at_several_servers_all_wait_for_all_others_at_most() -> None:
     """Six customers at two servers take three services for a turn at most, and need three
     seconds for six at least.
     """
-    low, high = asymptotic(network_arrays([1.0], population=6, think=1.0, servers=2))
+    low, high = asymptotic_bounds(network_arrays([1.0], population=6, think=1.0, servers=2))
     assert (low.item(), high.item()) == pytest.approx((6 / (1 + 3), 2.0))
 
 
@@ -81,7 +81,7 @@ def test_geometric_bounds_are_those_of_the_published_tables(
     think: float, published: list[tuple[float, ...]]
 ) -> None:
     count, low, high = np.array(published).T
-    found = geometric(
+    found = geometric_bounds(
         network_arrays([0.1, 0.1, 0.09, 0.08], population=count[:, None], think=think)
     )
     np.testing.assert_allclose(
@@ -109,22 +109,22 @@ def test_asymptotic_bounds_take_several_classes_servers_rates_and_open_classes()
             think=1.0,
             rates=[None, [1, 2, 3], [2, 1.5]],
         )
-        low, high = asymptotic(given)
+        low, high = asymptotic_bounds(given)
         flow = exact(given).throughput
         assert (low <= flow * (1 + 1e-12)).all()
         assert (high >= flow * (1 - 1e-12)).all()
     mixed = network_arrays([[0.5], [0.4]], population=[9, 0], arrivals=[0, 1], closed=[1, 0])
-    low, high = asymptotic(mixed)
+    low, high = asymptotic_bounds(mixed)
     assert low[0].tolist() == [0.0, 1.0]
     assert high[0].tolist() == pytest.approx([1.2, 1.0])
     ranked = network_arrays(
         [[0.5], [0.4]], population=[9, 3], discipline="priority", priority=[1, 2]
     )
-    assert asymptotic(ranked)[0].tolist() == [[0.0, 0.0]]
+    assert asymptotic_bounds(ranked)[0].tolist() == [[0.0, 0.0]]
     uneven = network_arrays([[0.5], [0.4]], population=[9, 3], discipline="fcfs")
-    assert asymptotic(uneven)[0].tolist() == [[0.0, 0.0]]
+    assert asymptotic_bounds(uneven)[0].tolist() == [[0.0, 0.0]]
     wild = network_arrays([0.5], population=9, discipline="fcfs", scv=9)
-    assert asymptotic(wild)[0].tolist() == [[2.0]]
+    assert asymptotic_bounds(wild)[0].tolist() == [[2.0]]
 
 
 def throughput_beside_a_stream(jobs: int, demand: float, load: float, speeds: list[float]) -> float:
@@ -174,7 +174,7 @@ def test_bounds_hold_beside_open_streams_for_rates_of_any_growth(
         rates=[speeds],
     )
     flow = throughput_beside_a_stream(jobs, demand, load, speeds)
-    low, high = asymptotic(mixed)
+    low, high = asymptotic_bounds(mixed)
     assert low[0, 0] <= flow <= high[0, 0] * (1 + 1e-6)
     assert exact(mixed).throughput[0, 0] == pytest.approx(flow, rel=1e-6)
 
@@ -193,7 +193,7 @@ def test_bounds_hold_without_product_form_for_rates_of_any_growth(
         rates=[speeds],
         priority=[0, 1] if discipline != "fcfs" else 0,
     )
-    low, high = asymptotic(both)
+    low, high = asymptotic_bounds(both)
     flow = solve_markov_chain(both).throughput
     assert (low <= flow).all()
     assert (flow <= high).all()

@@ -20,7 +20,7 @@ GIVEN = network_arrays(
     stations=["cpu", "disk"],
     classes=["a", "b"],
 )
-RIGHT = exact(GIVEN, marginals=True)
+RIGHT = exact(GIVEN, with_marginals=True)
 CHANCE = RIGHT.probability[0]
 assert CHANCE is not None
 

@@ -18,7 +18,7 @@ from slipstick.queueing.checks import checked_solution
 from slipstick.queueing.exact import convolution, exact
 from slipstick.queueing.mixed_classes import saturation_reasons
 from slipstick.queueing.network import NetworkArrays, NetworkSolution, network_arrays
-from slipstick.queueing.normalizing_constants import geometric
+from slipstick.queueing.normalizing_constants import geometric_recurrences
 from tests.examples import examples
 from tests.queueing.reference import enumerate_states
 from tests.queueing.reference_mva import mean_values
@@ -69,7 +69,7 @@ def test_gives_every_probability_when_asked(population: list[int]) -> None:
     demand = np.random.default_rng(7).random((len(population), 3))
     given = network_arrays(demand, population=population, think=1.0, servers=[1, 2, 1])
     for one, other in zip(
-        exact(given, marginals=True).probability, convolution(given).probability, strict=True
+        exact(given, with_marginals=True).probability, convolution(given).probability, strict=True
     ):
         assert one is not None
         assert other is not None
@@ -113,7 +113,7 @@ def random_network(
 @settings(max_examples=examples(60))
 @given(networks)
 def test_roads_agree_and_keep_the_laws(given: NetworkArrays) -> None:
-    answer = checked_solution(given, exact(given, marginals=True))
+    answer = checked_solution(given, exact(given, with_marginals=True))
     same(answer, checked_solution(given, convolution(given)))
     if (given.is_single | given.is_delay).all():
         same(answer, checked_solution(given, mean_values(given)))
@@ -123,7 +123,7 @@ def test_roads_agree_and_keep_the_laws(given: NetworkArrays) -> None:
 @given(networks)
 def test_a_sweep_is_its_points_one_by_one(given: NetworkArrays) -> None:
     swept = exact(given)
-    for point in range(given.points):
+    for point in range(given.point_count):
         alone = exact(given.select(slice(point, point + 1)))
         for name in NAMES:
             np.testing.assert_allclose(
@@ -149,11 +149,11 @@ def test_points_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         random.random((7, 1, 3)), population=np.arange(7)[:, None], think=1.0, servers=[1, 2, 1]
     )
     two = network_arrays(random.random((7, 2, 3)), population=[4, 3], think=1.0, servers=[1, 2, 1])
-    whole = exact(one, marginals=True), exact(two, marginals=True)
+    whole = exact(one, with_marginals=True), exact(two, with_marginals=True)
     monkeypatch.setattr("slipstick.queueing.normalizing_constants.MOST_NUMBERS", 50)
     monkeypatch.setattr("slipstick.queueing.normalizing_constants.MOST_NUMBERS", 50)
     for each, wanted in zip((one, two), whole, strict=True):
-        blocks = exact(each, marginals=True)
+        blocks = exact(each, with_marginals=True)
         same(blocks, wanted)
         for chance, other in zip(blocks.probability, wanted.probability, strict=True):
             np.testing.assert_allclose(chance, other, rtol=1e-12, atol=1e-15)  # type: ignore[arg-type]
@@ -228,7 +228,7 @@ def test_a_thousand_equal_stations_have_the_throughput_of_a_balanced_network(
 def test_beyond_the_range_of_doubles_probabilities_and_means_are_those_of_each_point() -> None:
     """The mean number present is the sum over its probabilities, also where constants vanish."""
     network = network_arrays([0.001, 0.002], population=[[1], [90]], think=3e7)
-    answer, means_alone = exact(network, marginals=True), exact(network)
+    answer, means_alone = exact(network, with_marginals=True), exact(network)
     same(answer, means_alone, 1e-9)
     for station, probability in enumerate(answer.probability):
         assert probability is not None
@@ -519,7 +519,7 @@ def test_recurrences_are_those_that_a_loop_over_the_numbers_gives(
     for pace in each:
         for n in range(1, length):
             expected[:, n] += pace * expected[:, n - 1]
-    found = geometric(x, *each) if slope else geometric(x.real, *each.real)
+    found = geometric_recurrences(x, *each) if slope else geometric_recurrences(x.real, *each.real)
     assert np.allclose(found.real, expected.real, rtol=1e-13, atol=0)
     assert np.allclose(found.imag, expected.imag, rtol=1e-12, atol=0)
 
@@ -555,13 +555,13 @@ def test_probabilities_of_many_stations_take_few_recurrences_and_agree_with_the_
 
     def counted(series: Any, *paces: Any) -> Any:
         recurrences.append(len(paces))
-        return geometric(series, *paces)
+        return geometric_recurrences(series, *paces)
 
     monkeypatch.setattr(normalizing_constants, "geometric", counted)
     stations = 200
     demand = np.random.default_rng(5).random((1, stations)) / stations
     network = network_arrays(demand, population=[30], think=np.array([1.0]))
-    answer = exact(network, marginals=True)
+    answer = exact(network, with_marginals=True)
     assert sum(recurrences) <= stations * (2 + np.log2(stations))
     for station, probability in enumerate(answer.probability):
         assert probability is not None

@@ -19,7 +19,7 @@ def test_numbers_spread_over_points_classes_and_stations() -> None:
     assert built.think.shape == (3, 2)
     assert built.population.tolist() == [[1, 2], [3, 4], [5, 6]]
     assert built.classes == ("class 1", "class 2")
-    assert built.points == 3
+    assert built.point_count == 3
 
 
 def test_classes_are_closed_or_open_as_given() -> None:

@@ -342,7 +342,7 @@ def _evaluated(rest: str) -> Outcome:
         values["b"] = np.floor(values["b"]) + 2
     tape = Tape([expression])
     numbers = tape.run(values)[0].tolist()
-    slopes = tape.differentiate(values).by_parameter
+    slopes = tape.differentiate(values).derivative_by_parameter
     for name in sorted(slopes):
         numbers += slopes[name].tolist()
     return summed(0, numbers)

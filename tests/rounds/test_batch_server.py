@@ -592,7 +592,7 @@ def test_streams_solved_together_are_those_solved_alone() -> None:
     model = load(TWO)
     assert isinstance(model, BatchServer)
     together = BatchServerFormula(model).solution(columns)
-    assert together.refused == {3, 4}
+    assert together.refused_points == {3, 4}
     assert "saturated" in str(together.remarks(3).failed)
     assert "places is 0.5" in str(together.remarks(4).failed)
     for index in range(3):

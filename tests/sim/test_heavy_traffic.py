@@ -109,14 +109,19 @@ def test_an_interval_reaches_farther_above_the_mean_than_below() -> None:
 def test_waits_booked_by_label_are_as_wide_as_those_of_those_present() -> None:
     run = simulate(open_station(0.9), Simulation(11, events=200_000))
     layout = run.layout
-    visits = layout.column(layout.ended_visits[0])
-    by_presence = run.ratio(
-        layout.column(layout.present_time[0]) - layout.column(layout.busy_time[0]), visits
+    visits = layout.column_weights(layout.ended_visit_columns[0])
+    by_presence = run.estimated_ratio(
+        layout.column_weights(layout.present_time_columns[0])
+        - layout.column_weights(layout.busy_time_columns[0]),
+        visits,
     )
-    by_label = run.ratio(
-        layout.column(layout.first_label_column[0] + run.plan.labels.index("wait:cpu")), visits
+    by_label = run.estimated_ratio(
+        layout.column_weights(layout.first_label_columns[0] + run.plan.labels.index("wait:cpu")),
+        visits,
     )
     assert by_label.mean == pytest.approx(by_presence.mean, rel=0.01)
     assert by_label.half_width == pytest.approx(by_presence.half_width, rel=0.05)
-    least_half_width = half_widths(run.plan, run.batches[:, layout.ended_visits[0]].sum(), 0.9)[0]
+    least_half_width = half_widths(
+        run.plan, run.batches[:, layout.ended_visit_columns[0]].sum(), 0.9
+    )[0]
     assert by_label.half_width >= 0.95 * least_half_width * by_label.mean

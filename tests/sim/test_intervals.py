@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from slipstick.sim.estimate import Quantiles, ratio, t_quantile
+from slipstick.sim.estimate import Quantiles, estimated_ratio, t_quantile
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.run import simulate
@@ -20,21 +20,23 @@ T_3 = 3.182446305284263
 
 def test_the_interval_of_a_ratio_is_that_of_its_batches() -> None:
     # Mean 3, residuals -2, -1, 0, 3: the variance of the mean is 14 / (4 x 3).
-    found = ratio(np.array([1.0, 2.0, 3.0, 6.0]), np.ones(4))
+    found = estimated_ratio(np.array([1.0, 2.0, 3.0, 6.0]), np.ones(4))
     half = T_3 * math.sqrt(14 / 12)
     assert found.mean == 3.0
     assert found.half_width == pytest.approx(half, rel=2e-3)
-    doubled = ratio(np.array([1.0, 2.0, 3.0, 6.0]), np.full(4, 2.0))
+    doubled = estimated_ratio(np.array([1.0, 2.0, 3.0, 6.0]), np.full(4, 2.0))
     assert doubled.half_width == pytest.approx(half / 2, rel=2e-3)
 
 
 def test_the_interval_of_successive_batches_is_wider_by_their_correlation() -> None:
     # Products of neighbours: 2 + 0 + 0, so r = 2 / 14 and (1 + r) / (1 - r) = 4 / 3.
     batches = np.array([1.0, 2.0, 3.0, 6.0]), np.ones(4)
-    alone = ratio(*batches).half_width
-    assert ratio(*batches, in_one_run=True).half_width == pytest.approx(alone * math.sqrt(4 / 3))
+    alone = estimated_ratio(*batches).half_width
+    assert estimated_ratio(*batches, in_one_run=True).half_width == pytest.approx(
+        alone * math.sqrt(4 / 3)
+    )
     opposed = np.array([1.0, 5.0, 1.0, 5.0]), np.ones(4)  # a negative correlation narrows nothing
-    assert ratio(*opposed, in_one_run=True) == ratio(*opposed)
+    assert estimated_ratio(*opposed, in_one_run=True) == estimated_ratio(*opposed)
 
 
 def test_the_quantile_is_that_of_the_degrees_of_freedom() -> None:
@@ -57,8 +59,8 @@ def test_half_of_a_bin_is_below_a_quantile() -> None:
 
 def test_a_ratio_of_nothing_to_nothing_is_zero_and_of_something_has_no_mean() -> None:
     nothing, something = np.zeros(3), np.array([0.0, 2.0, 0.0])
-    assert ratio(nothing, nothing).mean == 0
-    assert math.isnan(ratio(something, nothing).mean)
+    assert estimated_ratio(nothing, nothing).mean == 0
+    assert math.isnan(estimated_ratio(something, nothing).mean)
 
 
 def test_constant_times_that_are_not_in_step_hold_the_time_of_a_full_station() -> None:
@@ -73,7 +75,7 @@ def test_constant_times_that_are_not_in_step_hold_the_time_of_a_full_station() -
         builder.delay(ServiceTime("deterministic", 0.6, 0.0), f"there-{visit}")
         builder.serve("bus", ServiceTime("deterministic", 0.605, 0.0))
         builder.delay(ServiceTime("deterministic", 0.6, 0.0), f"back-{visit}")
-    builder.add_closed_group("all", customers=64, first_instruction=0)
+    builder.add_closed_group("all", customer_count=64, first_instruction=0)
     estimate = simulate(builder.plan(), Simulation(seed=0)).mean_time()
     assert estimate.low is not None
     assert estimate.high is not None

@@ -345,7 +345,7 @@ def test_rounds_of_nothing_leave_no_instruction() -> None:
         if rounds:
             inner = partial(builder.delay, constant(1.0), "work")
             builder.repeat(rounds, partial(builder.repeat, 0.0, inner, "inner"), "outer")
-        builder.add_closed_group("all", customers=1, first_instruction=0)
+        builder.add_closed_group("all", customer_count=1, first_instruction=0)
         return builder.plan().code
 
     assert code(1e6) == code(1e6 + 0.5) == code(0.0)

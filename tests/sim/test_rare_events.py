@@ -119,7 +119,7 @@ def test_equal_replications_are_not_precise_before_a_rare_branch(seed: int) -> N
 def test_a_budget_below_a_rare_event_gives_no_interval() -> None:
     plan = program(lambda builder: fault(builder, 1e-5, time=1e6))
     result = simulate(plan, Simulation(events=100_000))
-    assert not result.trusted
+    assert not result.is_trusted
     assert not result.converged
     assert result.mean_time().low is None
     assert expected_rare_events(result) == pytest.approx(result.cycles * 1e-5)
@@ -129,7 +129,7 @@ def test_a_steady_run_waits_for_a_rare_branch() -> None:
     builder = Builder()
     builder.delay(constant(WORK), "work")
     fault(builder, 2e-4, time=5000.0)
-    builder.add_closed_group("all", customers=2, first_instruction=0)
+    builder.add_closed_group("all", customer_count=2, first_instruction=0)
     result = simulate(builder.plan(), Simulation(7, precision=0.3))
     assert result.converged
     assert result.cycles >= FEWEST_EVENTS_SEEN / 2e-4
@@ -146,7 +146,7 @@ def test_classes_that_change_are_followed_over_their_cycles() -> None:
     fault(builder, 0.002)
     builder.finish(goes_onward=True)
     builder.jump("first")
-    builder.add_closed_group("all", customers=1, first_instruction=0)
+    builder.add_closed_group("all", customer_count=1, first_instruction=0)
     assert fewest_cycles(builder.plan(), 0) == pytest.approx(FEWEST_EVENTS_SEEN / 0.001, rel=0.02)
 
 

@@ -22,8 +22,8 @@ from slipstick.sim.estimate import (
     Quantiles,
     Record,
     ReplicationResult,
+    estimated_ratio,
     is_correlated,
-    ratio,
 )
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder
@@ -48,9 +48,9 @@ class Rows:
     now, events, unawaited_branches, unended_branches = 1e9, 0, 0, 0
 
     def __init__(self, times: list[float]) -> None:
-        self.rows = np.zeros((len(times), LAYOUT.width))
-        self.rows[:, LAYOUT.cycles[0]] = np.arange(1, len(times) + 1)
-        self.rows[:, LAYOUT.cycle_time[0]] = np.cumsum(times)
+        self.rows = np.zeros((len(times), LAYOUT.column_count))
+        self.rows[:, LAYOUT.cycle_columns[0]] = np.arange(1, len(times) + 1)
+        self.rows[:, LAYOUT.cycle_time_columns[0]] = np.cumsum(times)
 
     def take_rows(self) -> Array:
         return self.rows
@@ -68,7 +68,7 @@ class Rows:
 def one_delay() -> Plan:
     builder = Builder()
     builder.delay(ServiceTime("exponential", 2.0))
-    builder.add_closed_group("all", customers=1, first_instruction=0)
+    builder.add_closed_group("all", customer_count=1, first_instruction=0)
     return builder.plan()
 
 
@@ -92,9 +92,9 @@ def test_the_warm_up_is_left_out_where_enough_is_left(
     record.take(Rows([9.0] * slow + [1.0, 1.5] * (steady // 2) + [1.0] * (steady % 2)))
     record.add(slow + steady, 10**9)
     result = run._combined_result(one_delay(), Simulation(), [run._without_warm_up(record)])
-    assert result.trusted == trusted
-    assert result.dropped == dropped
-    assert result.batches[:, LAYOUT.cycles[0]].sum() == result.cycles - dropped
+    assert result.is_trusted == trusted
+    assert result.dropped_cycle_count == dropped
+    assert result.batches[:, LAYOUT.cycle_columns[0]].sum() == result.cycles - dropped
 
 
 def test_many_customers_are_compiled_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_many_customers_are_compiled_from_the_start(monkeypatch: pytest.MonkeyPa
     for customers in (10, 1_000_000):
         builder = Builder()
         builder.delay(ServiceTime("exponential", 2.0))
-        builder.add_closed_group("all", customers=customers, first_instruction=0)
+        builder.add_closed_group("all", customer_count=customers, first_instruction=0)
         run.simulate(builder.plan(), Simulation(events=100_000))
     assert chosen == ["plain", "compiled"]
 
@@ -133,14 +133,14 @@ def test_replications_are_runs_of_streams_of_their_own_and_are_combined_by_numbe
         run.Replication(queue(), replace(settings, cycles=3000), number).run()
         for number in range(4)
     ]
-    assert (found.cycles, found.stopped, found.pooled, len(found.batches)) == (
+    assert (found.cycles, found.stop_cause, found.is_pooled, len(found.batches)) == (
         12_000,
         "cycles",
         True,
         32,
     )
     assert pieces[0].cycles == alone[0].cycles == 3000
-    assert found.dropped == sum(each.dropped for each in pieces)
+    assert found.dropped_cycle_count == sum(each.dropped_cycle_count for each in pieces)
     assert np.array_equal(found.batches, np.concatenate([each.batches for each in pieces]))
     mean, quantile = found.mean_time(), found.time_quantile(0.5)
     assert mean.low is not None
@@ -149,7 +149,7 @@ def test_replications_are_runs_of_streams_of_their_own_and_are_combined_by_numbe
     assert quantile.low is not None
     assert quantile.high is not None
     assert quantile.low < 2 * np.log(2) < quantile.high
-    kept = sum(each.batches[:, Layout(queue()).cycles[0]].sum() for each in pieces)
+    kept = sum(each.batches[:, Layout(queue()).cycle_columns[0]].sum() for each in pieces)
     assert abs(len_of(found.quantiles[0]) - kept) < 4 * 256
 
 
@@ -161,14 +161,14 @@ def len_of(seen: Quantiles) -> float:
 def test_replications_grow_until_the_mean_is_known_or_the_budget_ends() -> None:
     wished = Simulation(seed=1, precision=0.05, replications=2, kernel="plain", events=190_000)
     found = run.simulate(queue(0.7), wished)
-    assert (found.stopped, found.converged) == ("precision", True)
+    assert (found.stop_cause, found.converged) == ("precision", True)
     estimate = found.mean_time()
     assert estimate.half_width <= 0.05 * estimate.mean
-    assert run.simulate(queue(0.7), replace(wished, precision=0.001)).stopped == "events"
+    assert run.simulate(queue(0.7), replace(wished, precision=0.001)).stop_cause == "events"
     nothing_random = Builder()
     nothing_random.delay(ServiceTime("deterministic", 2.0, 0.0))
-    nothing_random.add_closed_group("all", customers=3, first_instruction=0)
-    assert not run.simulate(nothing_random.plan(), wished).pooled
+    nothing_random.add_closed_group("all", customer_count=3, first_instruction=0)
+    assert not run.simulate(nothing_random.plan(), wished).is_pooled
 
 
 def test_where_replications_run_and_in_what_order_changes_nothing() -> None:
@@ -208,7 +208,9 @@ def test_intervals_of_successive_batches_count_their_correlation(
     for at in range(1, noise.shape[1]):
         noise[:, at] += correlation * noise[:, at - 1]
     for follow, (low, high) in ((False, apart), (True, successive)):
-        found = [ratio(10 + each, np.ones(32), in_one_run=follow) for each in noise[:, 100:]]
+        found = [
+            estimated_ratio(10 + each, np.ones(32), in_one_run=follow) for each in noise[:, 100:]
+        ]
         assert low <= np.mean([abs(each.mean - 10) <= each.half_width for each in found]) <= high
 
 
@@ -222,7 +224,7 @@ def program(rounds: int) -> Plan:
 
 def test_a_program_is_run_as_often_as_asked() -> None:
     found = run.simulate(program(3), Simulation(cycles=12))
-    assert (found.cycles, found.stopped) == (12, "cycles")
+    assert (found.cycles, found.stop_cause) == (12, "cycles")
 
 
 def test_the_mean_of_a_program_is_known_but_for_an_interrupt(
@@ -241,7 +243,7 @@ def test_the_mean_of_a_program_is_known_but_for_an_interrupt(
     found = run.simulate(program(200), wished)
     # Precise enough already, but not as many runs as are made at least.
     assert found.mean_time().half_width < 0.2 * found.mean_time().mean
-    assert (found.cycles, found.stopped, found.trusted, found.converged) == (
+    assert (found.cycles, found.stop_cause, found.is_trusted, found.converged) == (
         15,
         "interrupted",
         True,
@@ -261,7 +263,7 @@ def test_a_program_simulates_no_more_events_than_allowed(monkeypatch: pytest.Mon
     monkeypatch.setattr(run, "_EVENTS_AT_A_TIME", 8)
     found = run.simulate(program(100), Simulation(seed=1, events=24, kernel="plain"))
     assert seen == [8, 16, 24]
-    assert (found.stopped, found.cycles, found.events) == ("events", 0, 0)
+    assert (found.stop_cause, found.cycles, found.events) == ("events", 0, 0)
 
 
 def test_many_customers_may_have_ten_events_each_before_a_cycle_ends(

@@ -288,4 +288,4 @@ def test_of_a_barrier(members: int) -> None:
     kernel = Kernel(plan, 1)
     kernel.run(6000)
     assert kernel.cycles[0] > 100
-    assert Layout(plan).width == len(kernel.rows[-1])
+    assert Layout(plan).column_count == len(kernel.rows[-1])

@@ -60,7 +60,7 @@ def test_both_kernels_count_the_same_time() -> None:
 def test_nobody_starves_elsewhere(discipline: str) -> None:
     result = simulate(flatten(starved(24, discipline)).plan, Simulation(cycles=4000))
     layout, sums = Layout(result.plan), result.batches.sum(axis=0)
-    ended = sums[layout.cycle_time[0]] / sums[layout.cycles[0]]
+    ended = sums[layout.cycle_time_columns[0]] / sums[layout.cycle_columns[0]]
     assert result.unended_share() == 0.0
     assert result.mean_time().mean == pytest.approx(ended, rel=0.01)
 

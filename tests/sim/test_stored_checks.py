@@ -27,7 +27,7 @@ def three_customers(service_time: float = 2.0) -> Plan:
     builder = Builder()
     builder.add_station("bus")
     builder.serve("bus", ServiceTime("deterministic", service_time, 0.0))
-    builder.add_closed_group("all", customers=3, first_instruction=0)
+    builder.add_closed_group("all", customer_count=3, first_instruction=0)
     return builder.plan()
 
 

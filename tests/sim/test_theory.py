@@ -56,7 +56,10 @@ def test_one_server_by_pollaczek_and_khinchin(scv: float, load: float) -> None:
     found = run(open_station(service_time(load, scv)))
     assert holds(found.mean_time(), load + load * load * (1 + scv) / (2 * (1 - load)))
     layout = Layout(found.plan)
-    used = found.ratio(layout.column(layout.busy_time[0]), layout.column(layout.time))
+    used = found.estimated_ratio(
+        layout.column_weights(layout.busy_time_columns[0]),
+        layout.column_weights(layout.time_column),
+    )
     assert holds(used, load)
 
 
@@ -175,7 +178,11 @@ def test_the_answer_does_not_depend_on_the_kernel(make: Callable[[], Plan]) -> N
         for kernel in ("plain", "compiled")
     )
     assert plain.mean_time() == fast.mean_time()
-    assert (plain.cycles, plain.dropped, plain.stopped) == (fast.cycles, fast.dropped, fast.stopped)
+    assert (plain.cycles, plain.dropped_cycle_count, plain.stop_cause) == (
+        fast.cycles,
+        fast.dropped_cycle_count,
+        fast.stop_cause,
+    )
     assert plain.time_quantile(0.95) == fast.time_quantile(0.95)
 
 

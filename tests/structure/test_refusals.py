@@ -25,7 +25,7 @@ from slipstick.model.steps import (
     Combination,
     requested_resource,
 )
-from slipstick.model.system import Model, Station, closed_model, no_rule_for_population
+from slipstick.model.system import Model, Station, closed_model, no_rule_for_population_error
 from slipstick.structure.contention import Contention
 from slipstick.structure.times import time_of_pass
 from slipstick.structure.visits import Places, queues_of, visit_trees
@@ -160,7 +160,7 @@ def test_executions_that_depend_on_the_state_are_left_to_methods_with_states() -
 
 
 def test_a_population_without_a_rule_is_refused_by_name() -> None:
-    assert str(no_rule_for_population("simulation", model(WORK).population)) == (
+    assert str(no_rule_for_population_error("simulation", model(WORK).population)) == (
         "simulation has no rule for populations of the kind ClosedPopulation; ask for another"
         " method"
     )

@@ -44,7 +44,7 @@ def model_of(name: str) -> Model | QueueingNetwork:
 def sizes_of(model: Model | QueueingNetwork) -> dict[str, np.ndarray]:
     """Vary the population: a few processors or customers, or less and more of what arrives."""
     if isinstance(model, Model):
-        names = [each.name for each in parameters(*model.population.counts)]
+        names = [each.name for each in parameters(*model.population.processor_counts)]
         rate = model.parameters.get("population.arrivals")
         if not names and rate is not None and rate.value is not None:
             return {rate.name: rate.value * np.array([0.5, 1.0, 2.0])}

@@ -126,7 +126,7 @@ def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -
         )  # while one run holds the folder, another keeps nothing there
         other.keep(blocks(3)[0], found, 1.0, Limits())
         other.close()
-    assert stored_points(tmp_path).points == 1
+    assert stored_points(tmp_path).point_count == 1
     with closing(sqlite3.connect(tmp_path / NAME)) as file:
         file.execute("update points set body = x'00'")
         file.commit()
@@ -233,7 +233,7 @@ def test_a_file_that_is_damaged_inside_is_made_anew_and_the_points_are_solved(
             for block, result in zip(several, found, strict=True):
                 journal.keep(block, result, 1.0, Limits())
             journal.close(is_finished=True)
-    assert stored_points(tmp_path).points == len(several)
+    assert stored_points(tmp_path).point_count == len(several)
 
 
 def test_a_point_of_this_run_is_not_from_an_earlier_one(tmp_path: Path) -> None:
@@ -242,10 +242,10 @@ def test_a_point_of_this_run_is_not_from_an_earlier_one(tmp_path: Path) -> None:
     with closing(Journal(tmp_path, {})) as journal:
         journal.keep(block, found, 1.0, Limits())
         assert journal.find(block, Limits()) is not None
-        assert journal.reused_points == 0
+        assert journal.reused_point_count == 0
     with closing(Journal(tmp_path, {})) as journal:
         assert journal.find(block, Limits()) is not None
-        assert journal.reused_points == 1
+        assert journal.reused_point_count == 1
 
 
 @pytest.mark.turns(5)
@@ -284,7 +284,10 @@ def test_a_run_killed_as_it_makes_its_file_has_kept_nothing(tmp_path: Path) -> N
 def test_a_file_of_points_that_has_just_been_made_has_none(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / NAME)) as file:
         file.execute("pragma journal_mode = wal")
-        assert (stored_points(tmp_path).points, stored_points(tmp_path).running) == (0, True)
+        assert (stored_points(tmp_path).point_count, stored_points(tmp_path).is_running) == (
+            0,
+            True,
+        )
 
 
 def test_a_file_of_points_does_not_grow_beyond_its_limit(
@@ -317,9 +320,9 @@ def test_a_failure_holds_for_its_limits_only(tmp_path: Path) -> None:
 def test_points_of_questions_are_not_counted_against_those_of_sweeps(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    _print_points(StoredPoints(points=74, run_description={"points": "10"}), None)
+    _print_points(StoredPoints(point_count=74, run_description={"points": "10"}), None)
     assert capsys.readouterr().out.startswith("74 points are stored, including those of questions;")
-    _print_points(StoredPoints(points=9, failed=1), 10)
+    _print_points(StoredPoints(point_count=9, failed_count=1), 10)
     assert capsys.readouterr().out.startswith("9 of 10 points are stored, 1 of them without")
 
 
@@ -470,7 +473,7 @@ def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: 
             Engine(on, jobs, store=journal) as engine,
         ):
             (found,) = engine.solve([block])
-            assert stored_points(tmp_path / on).points == 1
+            assert stored_points(tmp_path / on).point_count == 1
             count = journal._execute_sql("select count(*) from points").fetchone()
             assert count == (5,)  # the point, and its replications until the run ends
             journal.close(is_finished=True)
@@ -568,4 +571,4 @@ def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="database or disk is full"):
         journal.keep(other, replace(found, columns=columns), 1.0, Limits())
     journal.close()
-    assert stored_points(tmp_path).points == 1
+    assert stored_points(tmp_path).point_count == 1

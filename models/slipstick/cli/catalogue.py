@@ -12,7 +12,7 @@ import click
 
 from slipstick.cli.console import (
     DONE,
-    complete,
+    completion_function,
     echo,
     json_option,
     model_limit_option,
@@ -24,7 +24,7 @@ from slipstick.errors import InputError, Problem, SpecError, UnknownNameError
 
 
 @click.command("list")
-@click.argument("kind", required=False, shell_complete=complete("kind"))
+@click.argument("kind", required=False, shell_complete=completion_function("kind"))
 @click.option(
     "--search",
     metavar="TEXT",
@@ -64,7 +64,7 @@ def list_(kind: str | None, search: str | None, in_full: bool, as_json: bool) ->
 
 
 @click.command()
-@click.argument("name", metavar="[KIND/]NAME", shell_complete=complete("spec"))
+@click.argument("name", metavar="[KIND/]NAME", shell_complete=completion_function("spec"))
 @click.option("--yaml", "as_yaml", is_flag=True, help="Print the file itself.")
 @json_option
 def show(name: str, as_yaml: bool, as_json: bool) -> int:
@@ -80,20 +80,20 @@ def show(name: str, as_yaml: bool, as_json: bool) -> int:
 
     if as_yaml:
         return write_text(spec_file(name), None)
-    spec = catalogue_entry(name)
+    catalogue_spec = catalogue_entry(name)
     if as_json:
         from slipstick.report.answer import value_documents
 
         head_fields = {
-            key: getattr(spec, key) for key in ("kind", "name", "title", "source", "text")
+            key: getattr(catalogue_spec, key) for key in ("kind", "name", "title", "source", "text")
         }
-        print_json({**head_fields, "values": value_documents(spec.entries)})
+        print_json({**head_fields, "values": value_documents(catalogue_spec.entries)})
         return DONE
-    return write_text(spec_text(spec) + "\n", None)
+    return write_text(spec_text(catalogue_spec) + "\n", None)
 
 
 @click.command()
-@click.argument("kind", shell_complete=complete("kind"))
+@click.argument("kind", shell_complete=completion_function("kind"))
 @click.option(
     "--from",
     "name",
@@ -108,8 +108,8 @@ def new(kind: str, name: str, out: Path | None) -> int:
     KIND is machine, network, workload, technology, trend, activity, queueing-network, study,
     profile or counts.
 
-    The first line of the file names a schema, with which editors complete and check it. With --out,
-    the schema is written beside the file.
+    The first line of the file names a schema, with which editors complete and check it.
+    With --out, the schema is written beside the file.
 
     \b
     Examples:
@@ -136,7 +136,7 @@ def new(kind: str, name: str, out: Path | None) -> int:
 
 
 @click.command()
-@click.argument("specs", nargs=-1, required=True, shell_complete=complete("spec"))
+@click.argument("specs", nargs=-1, required=True, shell_complete=completion_function("spec"))
 @model_limit_option
 @json_option
 def check(specs: Sequence[str], as_json: bool) -> int:
@@ -161,7 +161,7 @@ def check(specs: Sequence[str], as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("kind", shell_complete=complete("kind"))
+@click.argument("kind", shell_complete=completion_function("kind"))
 def schema(kind: str) -> int:
     """Print the JSON Schema of a kind of file, for editors.
 

@@ -75,10 +75,11 @@ def echo(text: str, err: bool = False) -> None:
     """Print a text; on a terminal the words that begin an error, a warning or a note have a
     colour, unless NO_COLOR is set. Control characters, as of a key or a file name, are escaped.
     """
-    text = _CONTROLS.sub(lambda control: repr(control[0])[1:-1], text)
+    text = _CONTROLS.sub(lambda control_match: repr(control_match[0])[1:-1], text)
     if not os.environ.get("NO_COLOR"):
         text = _FIRST_WORD.sub(
-            lambda lead: click.style(lead[0], fg=_COLOURS[lead[0]], bold=True), text
+            lambda word_match: click.style(word_match[0], fg=_COLOURS[word_match[0]], bold=True),
+            text,
         )
     try:
         click.echo(text, err=err)  # which leaves the colours out where it prints to no terminal
@@ -92,20 +93,20 @@ def open_standard_streams() -> None:
     """Open standard input, output and error where the caller closed them, so that no other file
     takes their place and receives the messages.
     """
-    for handle, name in enumerate(("stdin", "stdout", "stderr")):
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
-            os.fstat(handle)
+            os.fstat(descriptor)
         except OSError:
             # The next file opened would get the number of the closed stream, and output would be
             # written into it.
-            null_handle = os.open(os.devnull, os.O_RDWR)
-            if null_handle != handle:
-                os.dup2(null_handle, handle)
-                os.close(null_handle)
-            os.set_inheritable(handle, True)
+            null_descriptor = os.open(os.devnull, os.O_RDWR)
+            if null_descriptor != descriptor:
+                os.dup2(null_descriptor, descriptor)
+                os.close(null_descriptor)
+            os.set_inheritable(descriptor, True)
         if getattr(sys, name) is None:
-            mode = "w" if handle else "r"
-            setattr(sys, name, open(handle, mode, errors="backslashreplace", closefd=False))  # noqa: SIM115  # open as long as the program runs
+            mode = "w" if descriptor else "r"
+            setattr(sys, name, open(descriptor, mode, errors="backslashreplace", closefd=False))  # noqa: SIM115  # open as long as the program runs
 
 
 def discard(stream: IO[str]) -> None:
@@ -115,7 +116,9 @@ def discard(stream: IO[str]) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+def completion_function(
+    kind: str,
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     """Return a function that completes file paths and names in a shell: the names of one kind of
     spec, of all models (``model``), of all specs (``spec``), or of the kinds themselves.
     """
@@ -138,12 +141,12 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
             catalogue_names = [*model_names(), *(spec_names() if kind == "spec" else ())]
         # A shell completes files by itself only if no name fits, so they are added here.
         catalogue_names += [] if kind == "kind" else [path.name for path in Path().glob("*.y*ml")]
-        items = [
+        completion_items = [
             CompletionItem(name)
             for name in dict.fromkeys(catalogue_names)
             if name.startswith(typed_text)
         ]
-        return items or [CompletionItem(typed_text, type="file")]
+        return completion_items or [CompletionItem(typed_text, type="file")]
 
     return completions_of
 
@@ -221,17 +224,19 @@ class ProgressLine:
         if self._thread.is_alive():
             self._thread.join()
 
-    def _add(self, new_points: int) -> None:
-        self._done += new_points
+    def _add(self, new_point_count: int) -> None:
+        self._done += new_point_count
 
     def _show(self) -> None:
         seconds = 0
         while not self._has_ended.wait(1):
             seconds += 1
             if seconds >= FIRST_PROGRESS:
-                points = f", {self._done:,} of {self._total:,} points" if self._total > 1 else ""
+                points_text = (
+                    f", {self._done:,} of {self._total:,} points" if self._total > 1 else ""
+                )
                 # The cursor stays at the start, so that the next message covers the line.
-                sys.stderr.write(f"working for {seconds} s{points}\r")
+                sys.stderr.write(f"working for {seconds} s{points_text}\r")
                 sys.stderr.flush()
         if seconds >= FIRST_PROGRESS:
             sys.stderr.write(" " * 60 + "\r")
@@ -250,7 +255,7 @@ def limit_option(text: str, **option_settings: Any) -> Callable[[_Function], _Fu
 
 
 def apply_limits(
-    context: click.Context, values: Sequence[str], of_points: bool = True
+    context: click.Context, limit_texts: Sequence[str], allow_point_limits: bool = True
 ) -> LimitsSpec:
     """Read limits; set the limits on costs for the running command, and return the limits on time
     and memory, which apply to the points of a study.
@@ -266,12 +271,12 @@ def apply_limits(
 
     try:
         entry_by_path = {
-            path: Entry(node.mark, node) for path, node in nodes_of(values, "--limit").items()
+            path: Entry(node.mark, node) for path, node in nodes_of(limit_texts, "--limit").items()
         }
     except SpecError:
         refuse("--limit", "write NAME=VALUE, such as states=1e6 or time=60s")
     limits_spec: LimitsSpec = validate(LimitsSpec, Table(entry_by_path, Mark("--limit", 0, 0)))
-    for name in () if of_points else entry_by_path.keys() - LIMITS.keys():
+    for name in () if allow_point_limits else entry_by_path.keys() - LIMITS.keys():
         refuse(
             "--limit", f"{name} is a limit of the points of a study; here are {', '.join(LIMITS)}"
         )
@@ -284,7 +289,7 @@ model_limit_option = limit_option(
     "Raise the limit of a cost, such as states=1e6; see slipstick limits.",
     expose_value=False,
     callback=lambda context, _, values: (
-        apply_limits(context, values, of_points=False) if values else None
+        apply_limits(context, values, allow_point_limits=False) if values else None
     ),
 )
 

@@ -28,8 +28,8 @@ from slipstick.cli.console import (
     ProgressLine,
     WholeNumberRange,
     apply_limits,
-    complete,
     complete_methods,
+    completion_function,
     discard,
     echo,
     folders_argument,
@@ -186,19 +186,19 @@ def status(folder: Path, as_json: bool) -> int:
     from slipstick.report.folder import manifest_and_changes
     from slipstick.study.journal import stored_points
 
-    (report, damaged_files), stored_results = manifest_and_changes(folder), stored_points(folder)
+    (manifest, damaged_files), stored_results = manifest_and_changes(folder), stored_points(folder)
     # A run that was killed before its first report has left only its points.
-    command = str(report.get("command") or stored_results.run_description.get("command", ""))
+    command = str(manifest.get("command") or stored_results.run_description.get("command", ""))
     if not command:
         raise InputError(f"there is no report in {folder}, and no points of one")
     differences = [*damaged_files]
     point_count = None
     read_error = ""
     try:
-        point_count, changes_since_run = _points_and_differences(
+        point_count, changes_since_run = _point_count_and_differences(
             stored_results.run_description.get("command") or command,
             stored_results.run_description.get("started in", ""),
-            report,
+            manifest,
         )
         differences += changes_since_run
     except (SlipstickError, OSError) as error:
@@ -206,7 +206,7 @@ def status(folder: Path, as_json: bool) -> int:
     if as_json:
         document = {
             "command": command,
-            "report": bool(report),
+            "report": bool(manifest),
             "stale": differences,
             "unread": read_error or None,
         }
@@ -214,19 +214,19 @@ def status(folder: Path, as_json: bool) -> int:
             {
                 **document,
                 "points": point_count,
-                "kept": stored_results.points,
-                "failed": stored_results.failed,
-                "running": stored_results.running,
+                "kept": stored_results.point_count,
+                "failed": stored_results.failed_count,
+                "running": stored_results.is_running,
             }
         )
         return DONE
-    _print_status(folder, command, report, differences, read_error)
+    _print_status(folder, command, manifest, differences, read_error)
     _print_points(stored_results, point_count)
     return DONE
 
 
-def _points_and_differences(
-    command: str, folder: str, report: Mapping[str, Any]
+def _point_count_and_differences(
+    command: str, folder: str, manifest: Mapping[str, Any]
 ) -> tuple[int, list[str]]:
     """Prepare the study of a report again; return its number of points, and what differs from the
     report.
@@ -248,9 +248,9 @@ def _points_and_differences(
     )
     prepared_study = prepare(study, nodes_of(set_changes))
     differences: list[str] = []
-    if report:
+    if manifest:
         for kind, current_by_name in (("file", prepared_study.hashes), ("version", versions())):
-            earlier_by_name = report.get("hashes" if kind == "file" else "versions") or {}
+            earlier_by_name = manifest.get("hashes" if kind == "file" else "versions") or {}
             for name in dict.fromkeys([*earlier_by_name, *current_by_name]):
                 if name not in current_by_name or name not in earlier_by_name:
                     differences.append(
@@ -264,14 +264,14 @@ def _points_and_differences(
 def _print_status(
     folder: Path,
     command: str,
-    report: Mapping[str, Any],
+    manifest: Mapping[str, Any],
     differences: Sequence[str],
     read_error: str,
 ) -> None:
     """Print the name of the study whose report a folder contains, and the changes of its files
     since the report was written.
     """
-    if not report:
+    if not manifest:
         echo(f"{folder} has no report yet; its run was: {command}")
     elif read_error:
         echo(f"{folder} has the report of: {command}")
@@ -287,21 +287,23 @@ def _print_status(
 
 def _print_points(stored_results: StoredPoints, point_count: int | None) -> None:
     """Print how many points of a run are stored, and how many of them failed."""
-    if not stored_results.points:
+    if not stored_results.point_count:
         return
-    total_points = int(stored_results.run_description.get("points", point_count or 0))
+    total_point_count = int(stored_results.run_description.get("points", point_count or 0))
     # Questions such as seek solve more points than cases and sweeps have, as many as they need.
-    has_more = stored_results.points > total_points
-    of_total = "" if has_more else f" of {total_points}"
+    has_more = stored_results.point_count > total_point_count
+    of_total_text = "" if has_more else f" of {total_point_count}"
     failed_in_words = (
-        f", {stored_results.failed} of them without an answer" if stored_results.failed else ""
+        f", {stored_results.failed_count} of them without an answer"
+        if stored_results.failed_count
+        else ""
     )
     echo(
-        f"{stored_results.points}{of_total} points are"
+        f"{stored_results.point_count}{of_total_text} points are"
         f" stored{', including those of questions' if has_more else ''}"
         f"{failed_in_words}; a run solves only points that are missing or have changed"
     )
-    if stored_results.running:
+    if stored_results.is_running:
         echo("a run is under way")
 
 
@@ -361,8 +363,8 @@ def _counts_of_record(record: str, parameters: Mapping[str, float]) -> dict[str,
             raise UnknownNameError("parameter of a record", name, allowed_names)
     if not Path(record).is_file():
         raise InputError(f"there is no file {record}")
-    model: Any = spec_model("counts")
-    counts_data: dict[str, Any] = model.recorded(Path(record), **parameters)
+    counts_spec_class: Any = spec_model("counts")
+    counts_data: dict[str, Any] = counts_spec_class.recorded(Path(record), **parameters)
     return counts_data
 
 
@@ -418,7 +420,7 @@ MODEL_OPTIONS = (
             f"--{kind}",
             metavar=kind[0].upper(),
             help=f"{kind.title()}: a name in the catalogue, or a file.",
-            shell_complete=complete(kind),
+            shell_complete=completion_function(kind),
         )
         for kind in ("machine", "workload", "technology")
     ),
@@ -428,7 +430,7 @@ MODEL_OPTIONS = (
 fitted_option = click.option(
     "--fitted",
     metavar="FILE",
-    shell_complete=complete("fitted"),
+    shell_complete=completion_function("fitted"),
     help=(
         "Fitted values with their uncertainty: a name, or a file of slipstick fit --fitted."
         " Choose an owner by --set fitted.COLUMN=NAME."
@@ -488,8 +490,8 @@ def cli(context: click.Context) -> None:
       slipstick run my-program                             a study with a report
     """
     # Before the numerical libraries are loaded, which read this once; the user's own settings win.
-    for name, count in ONE_THREAD.items():
-        os.environ.setdefault(name, count)
+    for name, thread_count in ONE_THREAD.items():
+        os.environ.setdefault(name, thread_count)
     # Each note is printed once, also where derivatives are computed by solving again.
     ANNOUNCE.set(announcer())
     if context.invoked_subcommand is None:
@@ -514,7 +516,7 @@ def announcer() -> Callable[[str], None]:
 
 
 @cli.command()
-@click.argument("study", shell_complete=complete("study"))
+@click.argument("study", shell_complete=completion_function("study"))
 @click.option(
     "--out",
     "-o",
@@ -600,8 +602,8 @@ def run(
         # Only after a whole run is it known which points of earlier runs are no longer asked for.
         journal.close(is_finished=True)
     notes: list[object] = [note for note in results.notes if isinstance(note, AbsentValue)]
-    if journal.reused_points:
-        reused_in_words = with_noun(journal.reused_points, "point is", "points are")
+    if journal.reused_point_count:
+        reused_in_words = with_noun(journal.reused_point_count, "point is", "points are")
         notes.insert(0, f"{reused_in_words} from an earlier run; --fresh solves again")
     title_note = "" if is_title_answered(results) else note_on_title(prepared_study.spec)
     remarks = (missing_pictures(prepared_study.spec), title_note)
@@ -635,7 +637,7 @@ def _has_failure(results: Results) -> bool:
 
 
 @cli.command()
-@click.argument("model", shell_complete=complete("model"))
+@click.argument("model", shell_complete=completion_function("model"))
 @with_options(MODEL_OPTIONS)
 @click.option(
     "--with",
@@ -721,10 +723,10 @@ def solve(
     from slipstick.schema.library import Library
     from slipstick.schema.text import read_value
 
-    simulation = {"seed": seed, "precision": precision, "check": check}
+    simulation_settings = {"seed": seed, "precision": precision, "check": check}
     options = {
         f"simulation.{name}": read_value(str(value), f"--{name}")
-        for name, value in simulation.items()
+        for name, value in simulation_settings.items()
         if value is not None
     }
     settings = {**references_of(model, specs), **nodes_of(changes), **options}
@@ -736,7 +738,7 @@ def solve(
         echo(f"The time line of the first cycles is in {timeline}.", err=True)
     with ProgressLine():
         answers, built_model = solve_settings(settings, library, method_names, values)
-        if built_model.uncertain.paths:
+        if built_model.uncertain_values.paths:
             from slipstick.study.evaluator import evaluator
             from slipstick.study.uncertain import with_intervals
 
@@ -827,10 +829,13 @@ def _usage_message(error: click.ClickException, arguments: Sequence[str]) -> str
     if is_extra_argument and any(argument.startswith(_SET) for argument in arguments):
         return f"{message.rstrip('.')}; write {_SET} 'PATH=VALUE' in quotes if it has a blank"
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and error.ctx and error.ctx.parent:
-        group = error.ctx.command
-        assert isinstance(group, click.Group)
-        path = error.ctx.command_path
-        return f"{path} needs a command: {', '.join(group.commands)}; {path} --help describes them"
+        command_group = error.ctx.command
+        assert isinstance(command_group, click.Group)
+        command_path = error.ctx.command_path
+        return (
+            f"{command_path} needs a command: {', '.join(command_group.commands)};"
+            f" {command_path} --help describes them"
+        )
     if isinstance(error, click.MissingParameter) and error.ctx:
         if error.param is not None and error.param.name == "kind":
             from slipstick.schema.library import KINDS
@@ -850,7 +855,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if hasattr(sys.stdout, "reconfigure"):
         # A terminal that knows ASCII only still gets every word.
         sys.stdout.reconfigure(errors="backslashreplace")
-    output = sys.stdout
+    original_output = sys.stdout
     try:
         status = cli.main(arguments, prog_name="slipstick", standalone_mode=False)
         # A full disk or a closed pipe shows at the flush: better here than while the interpreter
@@ -867,9 +872,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SlipstickError as error:
         return _print_problems([Problem(COMMAND_LINE, 1, 1, "", str(error))], arguments, error)
     except (MemoryError, RecursionError) as error:
-        resource = "memory" if isinstance(error, MemoryError) else "levels of calls"
+        resource_noun = "memory" if isinstance(error, MemoryError) else "levels of calls"
         message = (
-            f"this takes more {resource} than there is; make the model, the axes or the"
+            f"this takes more {resource_noun} than there is; make the model, the axes or the"
             " file smaller"
         )
         return _print_problems(
@@ -878,7 +883,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _print_write_error(error)
     except SystemExit:
-        if sys.stdout is output:
+        if sys.stdout is original_output:
             raise
         # click would replace the stream and end with status 1.
         return _print_write_error(BrokenPipeError())

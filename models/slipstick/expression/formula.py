@@ -198,7 +198,7 @@ def plain_number(text: str) -> tuple[float, Dimension]:
 
 def read_expression(
     text: str,
-    names: Mapping[str, Expr],
+    expr_by_name: Mapping[str, Expr],
     parse_quantity: Quantities = plain_number,
     *,
     allow_answers: bool = False,
@@ -211,7 +211,7 @@ def read_expression(
     Parameters
     ----------
     text : such as ``ceil(bytes / 4096 B) * per_page``
-    names : what the names stand for
+    expr_by_name : what the names stand for
     parse_quantity : reads what begins with a digit, such as `slipstick.units.parse`; by default
         plain numbers
     allow_answers : names are those of answers, such as ``account[lock]``, and times may be written
@@ -225,7 +225,7 @@ def read_expression(
     slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
     """
     reader = _FormulaReader(
-        text, names, parse_quantity, allow_times=allow_answers, allow_answers=allow_answers
+        text, expr_by_name, parse_quantity, allow_times=allow_answers, allow_answers=allow_answers
     )
     parsed_part = reader.parse_sum(0)
     reader.close(None)
@@ -234,7 +234,7 @@ def read_expression(
 
 def read_condition(
     text: str,
-    names: Mapping[str, Expr],
+    expr_by_name: Mapping[str, Expr],
     parse_quantity: Quantities = plain_number,
     *,
     allow_answers: bool = False,
@@ -247,7 +247,7 @@ def read_condition(
     Parameters
     ----------
     text : such as ``bytes <= 4 KiB and parts > 1``; times, too, may be written out
-    names, parse_quantity : as for `read_expression`
+    expr_by_name, parse_quantity : as for `read_expression`
     allow_answers : names are those of answers, such as ``account[lock]``
 
     >>> from slipstick.units import parse
@@ -264,7 +264,7 @@ def read_condition(
     ['1 <= parts', 'parts < 8']
     """
     reader = _FormulaReader(
-        text, names, parse_quantity, allow_times=True, allow_answers=allow_answers
+        text, expr_by_name, parse_quantity, allow_times=True, allow_answers=allow_answers
     )
     comparisons = reader.parse_comparisons()
     while reader.accept("and"):
@@ -299,8 +299,8 @@ class _FormulaReader:
     def __init__(
         self,
         text: str,
-        names: Mapping[str, Expr],
-        quantity: Quantities,
+        expr_by_name: Mapping[str, Expr],
+        parse_quantity: Quantities,
         *,
         allow_times: bool,
         allow_answers: bool = False,
@@ -308,8 +308,8 @@ class _FormulaReader:
         self._tokens = _split_into_tokens(text, _ANSWER_TOKEN if allow_answers else _TOKEN)
         self._name_pattern = _ANSWER_NAME if allow_answers else _NAME
         self._current_token = next(self._tokens)
-        self._expr_by_name = names
-        self._quantity = quantity
+        self._expr_by_name = expr_by_name
+        self._quantity = parse_quantity
         self._allows_times = allow_times
         self._parsed_by_name: dict[str, _ParsedPart] = {}
 
@@ -331,36 +331,36 @@ class _FormulaReader:
 
     def parse_sum(self, depth: int) -> _ParsedPart:
         """Parse terms joined by plus and minus."""
-        terms = [self._parse_product(depth)]
+        term_parts = [self._parse_product(depth)]
         while sign := self.accept("+", "-"):
             next_token = self._current_token
             if (sign.text, next_token.text) == ("+", "-") and next_token.column == sign.column + 1:
                 raise FormulaError("a range is written LOW..HIGH, not with '+-'", sign.column)
             next_term = self._parse_product(depth)
             if sign.text == "-":
-                terms = [
+                term_parts = [
                     self._applied_part(
-                        sign, operator.sub, self._sum_of_terms(sign, terms), next_term
+                        sign, operator.sub, self._sum_of_terms(sign, term_parts), next_term
                     )
                 ]
                 continue
             # Refused at the sign of this term; a zero has every dimension.
-            if next_term.expr.dimension != terms[0].expr.dimension:
-                self._applied_part(sign, operator.add, terms[0], next_term)
-            terms.append(next_term)
-        return self._sum_of_terms(self._current_token, terms)
+            if next_term.expr.dimension != term_parts[0].expr.dimension:
+                self._applied_part(sign, operator.add, term_parts[0], next_term)
+            term_parts.append(next_term)
+        return self._sum_of_terms(self._current_token, term_parts)
 
     def _parse_product(self, depth: int) -> _ParsedPart:
         """Parse factors joined by multiplication and division."""
-        product = self._parse_signed(depth)
+        product_part = self._parse_signed(depth)
         while sign := self.accept("*", "/"):
-            product = self._applied_part(
+            product_part = self._applied_part(
                 sign,
                 operator.mul if sign.text == "*" else operator.truediv,
-                product,
-                self._parse_unit_below(sign, product) or self._parse_signed(depth),
+                product_part,
+                self._parse_unit_below(sign, product_part) or self._parse_signed(depth),
             )
-        return product
+        return product_part
 
     def _parse_unit_below(self, sign: _FormulaToken, dividend: _ParsedPart) -> _ParsedPart | None:
         """Parse a unit of time after a slash, as in ``4000 /s``, unless a parameter has that name;
@@ -392,10 +392,10 @@ class _FormulaReader:
 
     def _parse_power(self, depth: int) -> _ParsedPart:
         """Parse an operand with an optional exponent."""
-        base = self._parse_atom(depth)
+        base_part = self._parse_atom(depth)
         operator_token = self.accept("**")
         if not operator_token:
-            return base
+            return base_part
         exponent_token = self._current_token
         exponent = self._parse_signed(_checked_count(_NESTING, depth + 1, operator_token)).expr
         # A power with a parameter in it would have no dimension.
@@ -412,15 +412,17 @@ class _FormulaReader:
                 f"an exponent must be {exponents_text}; got {short(repr(exponent))}",
                 exponent_token.column,
             )
-        return self._applied_part(operator_token, lambda expr: expr ** int(exponent.value), base)
+        return self._applied_part(
+            operator_token, lambda expr: expr ** int(exponent.value), base_part
+        )
 
     def _parse_atom(self, depth: int) -> _ParsedPart:
         """Parse a number, a name, a call or a formula in parentheses."""
         token = self._take_token()
         if token.kind == "number":
-            return self._constant_of_number(token)
+            return self._part_of_number(token)
         if token.kind == "name" or (token.kind == "call" and token.text not in _FUNCTIONS):
-            return self._expr_of_name(token)
+            return self._part_of_name(token)
         if token.kind == "call":
             return self._parse_call(token, depth)
         if token.text != "(":
@@ -449,7 +451,7 @@ class _FormulaReader:
             )
         return self._applied_part(function_token, function, *operands)
 
-    def _expr_of_name(self, token: _FormulaToken) -> _ParsedPart:
+    def _part_of_name(self, token: _FormulaToken) -> _ParsedPart:
         """Return the expression that a name stands for; raise for an unknown name."""
         if token.text not in self._parsed_by_name:
             expr = self._expr_by_name.get(token.text)
@@ -466,14 +468,14 @@ class _FormulaReader:
                 ]
                 suggestion = did_you_mean(token.text, written_names)
                 if not nearest_names(token.text, written_names):
-                    suggestion = self._unit_spelling(token.text) or suggestion
+                    suggestion = self._unit_suggestion(token.text) or suggestion
                 raise FormulaError(
                     f"there is no {noun} {short(token.text)}{suggestion}", token.column, token.text
                 )
             self._parsed_by_name[token.text] = _within_limits(token, _part_of_expr(expr))
         return self._parsed_by_name[token.text]
 
-    def _unit_spelling(self, name: str) -> str:
+    def _unit_suggestion(self, name: str) -> str:
         """Return the correct spelling of the unit that a name may stand for, or where a unit may
         stand, as the end of a message; empty if it stands for none.
         """
@@ -485,7 +487,7 @@ class _FormulaReader:
         advice = "a unit follows one number, not a formula: compute the number, or name its parts"
         return f"; {advice}" if dimension.time_power else ""
 
-    def _constant_of_number(self, token: _FormulaToken) -> _ParsedPart:
+    def _part_of_number(self, token: _FormulaToken) -> _ParsedPart:
         """Return the constant of a number."""
         value, dimension = self._result_at(token, self._quantity, token.text)
         if dimension.time_power and not self._allows_times:

@@ -95,12 +95,12 @@ class Dimension:
 @cache
 def _dimension_text(powers: tuple[int, ...]) -> str:
     """Write a dimension from the powers of the base units, such as ``1/s``."""
-    numerator = _side_text(powers, 1)
-    denominator = _side_text(powers, -1)
+    numerator = _quotient_side_text(powers, 1)
+    denominator = _quotient_side_text(powers, -1)
     return (numerator or "1") + (f"/{denominator}" if denominator else "")
 
 
-def _side_text(powers: tuple[int, ...], sign: int) -> str:
+def _quotient_side_text(powers: tuple[int, ...], sign: int) -> str:
     """Write the base units with a positive or with a negative power, as one side of a quotient."""
     signed_powers = ((base, power * sign) for base, power in zip(BASES, powers, strict=True))
     return " ".join(
@@ -253,28 +253,30 @@ class Operation(Expr):
     operator: str
     operands: tuple[Expr, ...]
     dimension: Dimension
-    hashed: int = field(init=False, compare=False)
+    hash_value: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Kept, because a tree that is used twice at each of 40 levels has a million million leaves.
-        object.__setattr__(self, "hashed", hash((self.operator, self.operands)))
+        # Kept, because a tree that is used twice at each of 40 levels has a million
+        # million leaves.
+        object.__setattr__(self, "hash_value", hash((self.operator, self.operands)))
 
     def __hash__(self) -> int:
-        return self.hashed
+        return self.hash_value
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Booked(Expr):
-    """An expression with the value of `inner` and a label, by which the account of time finds its
+    """An expression with the value of `inner_expr` and a label, by which the account of time finds
+    its
     part.
     """
 
     label: str
-    inner: Expr
+    inner_expr: Expr
     dimension: Dimension = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", self.inner.dimension)
+        object.__setattr__(self, "dimension", self.inner_expr.dimension)
 
 
 def as_expr(value: Like) -> Expr:
@@ -327,7 +329,7 @@ def is_number(node: Expr, value: float) -> bool:
     return isinstance(node, Number) and node.value == value
 
 
-def common_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
+def common_dimension(operation_verb: str, nodes: Iterable[Expr]) -> Dimension:
     """Return the dimension that all nodes have; a plain zero fits any dimension. Raise ModelError
     if the dimensions differ.
     """
@@ -336,7 +338,7 @@ def common_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
         first_node = dimensioned_nodes[0]
         if node.dimension != first_node.dimension:
             raise ModelError(
-                f"cannot {verb} [{first_node.dimension}] and [{node.dimension}]:"
+                f"cannot {operation_verb} [{first_node.dimension}] and [{node.dimension}]:"
                 f" {_short_text(first_node)} and {_short_text(node)};"
                 f" {_unit_suggestion(first_node, node)}"
             )
@@ -467,8 +469,9 @@ def _finite_power(base: float, exponent: int) -> float:
         raise ModelError(f"{base:g} ** {exponent} is not a finite number") from None
 
 
-def levels(count: float, radix: float) -> int:
-    """Return the least number of levels with which a tree of `radix` branches reaches `count`
+def tree_level_count(count: float, radix: float) -> int:
+    """Return the least number of levels with which a tree of `radix` branches reaches
+    `count`
     leaves, in integer arithmetic.
     """
     check_radix(radix)
@@ -504,22 +507,22 @@ def minimum(*operands: Like) -> Expr:
 
 def ceil(operand: Like) -> Expr:
     """Round up to a whole number."""
-    return _count_function("ceil", operand, math.ceil)
+    return _function_of_count("ceil", operand, math.ceil)
 
 
 def floor(operand: Like) -> Expr:
     """Round down to a whole number."""
-    return _count_function("floor", operand, math.floor)
+    return _function_of_count("floor", operand, math.floor)
 
 
 def log2(operand: Like) -> Expr:
     """Take the logarithm to base 2, exact at powers of two."""
-    return _count_function("log2", operand, math.log2)
+    return _function_of_count("log2", operand, math.log2)
 
 
 def sqrt(operand: Like) -> Expr:
     """Take the square root of a dimensionless quantity."""
-    return _count_function("sqrt", operand, math.sqrt)
+    return _function_of_count("sqrt", operand, math.sqrt)
 
 
 def ceil_log(operand: Like, radix: Like) -> Expr:
@@ -532,7 +535,7 @@ def ceil_log(operand: Like, radix: Like) -> Expr:
     radix_expr = as_expr(radix)
     need_counts("ceil_log", count_expr, radix_expr)
     if isinstance(count_expr, Number) and isinstance(radix_expr, Number):
-        return Number(float(levels(count_expr.value, radix_expr.value)))
+        return Number(float(tree_level_count(count_expr.value, radix_expr.value)))
     return Operation("ceil_log", (count_expr, radix_expr), COUNT)
 
 
@@ -579,7 +582,7 @@ def operands(node: Expr) -> tuple[Expr, ...]:
     """Return the operands of a node; none for numbers and parameters."""
     if isinstance(node, Operation):
         return node.operands
-    return (node.inner,) if isinstance(node, Booked) else ()
+    return (node.inner_expr,) if isinstance(node, Booked) else ()
 
 
 def parameters(*roots: Expr) -> tuple[Parameter, ...]:
@@ -610,10 +613,10 @@ def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
 
 def substitute_in_walk(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr:
     """Return the last node of a list that `walk` returned, with expressions for parameters."""
-    rebuilt_by_node: dict[int, Expr] = {}
+    new_node_by_id: dict[int, Expr] = {}
     for node in nodes:
-        rebuilt_by_node[id(node)] = _rebuild_node(node, rebuilt_by_node, replacements)
-    return rebuilt_by_node[id(nodes[-1])]
+        new_node_by_id[id(node)] = _rebuild_node(node, new_node_by_id, replacements)
+    return new_node_by_id[id(nodes[-1])]
 
 
 def keep_booked(root: Expr, labels: Collection[str]) -> Expr:
@@ -624,17 +627,17 @@ def keep_booked(root: Expr, labels: Collection[str]) -> Expr:
     >>> keep_booked(time, ["work"])
     a
     """
-    rebuilt_by_node: dict[int, Expr] = {}
+    new_node_by_id: dict[int, Expr] = {}
     for node in walk(root):
         is_left_out = isinstance(node, Booked) and node.label not in labels
-        rebuilt_by_node[id(node)] = (
-            zero(node.dimension) if is_left_out else _rebuild_node(node, rebuilt_by_node, {})
+        new_node_by_id[id(node)] = (
+            zero(node.dimension) if is_left_out else _rebuild_node(node, new_node_by_id, {})
         )
-    return rebuilt_by_node[id(root)]
+    return new_node_by_id[id(root)]
 
 
 def _rebuild_node(
-    node: Expr, rebuilt_by_node: Mapping[int, Expr], replacements: Mapping[str, Like]
+    node: Expr, new_node_by_id: Mapping[int, Expr], replacements: Mapping[str, Like]
 ) -> Expr:
     """Return a node over the rebuilt versions of its operands."""
     if isinstance(node, Parameter):
@@ -645,14 +648,16 @@ def _rebuild_node(
         # A plain zero goes with any dimension; in this place it takes that of the parameter.
         return zero(node.dimension) if is_number(replacement, 0.0) else replacement
     if isinstance(node, Operation):
-        new_operands = tuple(rebuilt_by_node[id(operand)] for operand in node.operands)
+        new_operands = tuple(new_node_by_id[id(operand)] for operand in node.operands)
         are_unchanged = all(
             new_operand is old_operand
             for new_operand, old_operand in zip(new_operands, node.operands, strict=True)
         )
         return node if are_unchanged else with_operands(node, new_operands)
     return (
-        replace(node, inner=rebuilt_by_node[id(node.inner)]) if isinstance(node, Booked) else node
+        replace(node, inner_expr=new_node_by_id[id(node.inner_expr)])
+        if isinstance(node, Booked)
+        else node
     )
 
 
@@ -673,7 +678,7 @@ def _maximum_or_minimum(
     )
 
 
-def _count_function(operator: str, operand: Like, function: Callable[[float], float]) -> Expr:
+def _function_of_count(operator: str, operand: Like, function: Callable[[float], float]) -> Expr:
     """Build a function of one plain number; a constant is computed at once by `function`."""
     operand_expr = as_expr(operand)
     need_counts(operator, operand_expr)
@@ -761,12 +766,14 @@ def _text_and_binding(node: Expr, text_by_node: _TextByNode) -> tuple[str, int]:
     """
     if isinstance(node, Number):
         # A bare zero goes with any dimension; other constants are written as a spec writes them.
-        unit = "" if node.dimension == COUNT or node.value == 0 else f" {node.dimension}"
-        return number_text(node.value) + unit, _ATOM_BINDING if node.value >= 0 else _SIGN_BINDING
+        unit_text = "" if node.dimension == COUNT or node.value == 0 else f" {node.dimension}"
+        return number_text(
+            node.value
+        ) + unit_text, _ATOM_BINDING if node.value >= 0 else _SIGN_BINDING
     if isinstance(node, Parameter):
         return node.name, _ATOM_BINDING
     if isinstance(node, Booked):
-        return text_by_node[id(node.inner)]
+        return text_by_node[id(node.inner_expr)]
     assert isinstance(node, Operation)
     bound_texts = [text_by_node[id(operand)] for operand in node.operands]
     if node.operator == "power":

@@ -19,9 +19,9 @@ from slipstick.expression.queue_functions import (
     erlang_b,
     erlang_b_adjoint,
     md1_late,
-    md1_late_slopes,
+    md1_late_adjoint,
     md1_number,
-    md1_number_slopes,
+    md1_number_adjoint,
     palm,
     palm_adjoint,
     poisson,
@@ -95,7 +95,7 @@ def _relative_exponential_adjoint(
     return [adjoint * np.where(np.abs(x) < 1.0, series_near_zero, (np.exp(x) - value) / x)]
 
 
-def _geometric_sum(operands: Sequence[Array], out: Array) -> None:
+def _evaluate_geometric_sum(operands: Sequence[Array], out: Array) -> None:
     """Evaluate the sum 1 + r + r^2 + ... of a number of terms, from the ratio and the number."""
     ratio, term_count = operands
     log_ratio = np.log(ratio)
@@ -110,25 +110,25 @@ def _geometric_sum_adjoint(
     """Return the adjoint of the ratio of a geometric sum; None for the number of terms."""
     ratio, term_count = operands
     mean_exponent = np.empty(np.shape(adjoint))
-    _geometric_mean([ratio, term_count - 1.0], mean_exponent)
+    _evaluate_geometric_mean([ratio, term_count - 1.0], mean_exponent)
     return [adjoint * value * mean_exponent / ratio, None]
 
 
-def _geometric_mean(operands: Sequence[Array], out: Array) -> None:
+def _evaluate_geometric_mean(operands: Sequence[Array], out: Array) -> None:
     """Evaluate the mean of the numbers 0 to K with weights 1, r, r^2 ..., from r and K."""
     ratio, largest_count = operands
     log_ratio = np.log(ratio)
     value_count = largest_count + 1.0
-    distance = np.abs(log_ratio)
-    scaled_distance = distance * value_count
+    log_distance = np.abs(log_ratio)
+    scaled_distance = log_distance * value_count
     # Far from 1: r / (1 - r) - (K+1) r^(K+1) / (1 - r^(K+1)), from whichever side has r < 1.
-    np.subtract(1.0 / np.expm1(distance), value_count / np.expm1(scaled_distance), out=out)
+    np.subtract(1.0 / np.expm1(log_distance), value_count / np.expm1(scaled_distance), out=out)
     np.copyto(out, largest_count - out, where=log_ratio > 0.0)
     if np.min(scaled_distance) <= 1.0:
         # Near 1 the two terms cancel; what is left of them is K/2 and an odd series.
         series_near_one = largest_count / 2.0 + log_ratio * (
             value_count**2 * series(_COTH_COEFFICIENTS, scaled_distance**2)
-            - series(_COTH_COEFFICIENTS, distance**2)
+            - series(_COTH_COEFFICIENTS, log_distance**2)
         )
         np.copyto(out, series_near_one, where=scaled_distance <= 1.0)
     np.copyto(out, 0.0, where=largest_count <= 0.0)
@@ -139,15 +139,15 @@ def _geometric_mean_adjoint(
 ) -> list[Array | None]:
     """Return the adjoint of the ratio of a geometric mean; None for the largest count."""
     ratio, largest_count = operands
-    distance = np.abs(np.log(ratio))
+    log_distance = np.abs(np.log(ratio))
     value_count = largest_count + 1.0
-    scaled_distance = distance * value_count
+    scaled_distance = log_distance * value_count
     # Beyond 1400 sinh(x / 2) overflows, where the term is far below rounding already.
-    slope_far_from_one = (0.5 / np.sinh(distance / 2.0)) ** 2 - (
+    slope_far_from_one = (0.5 / np.sinh(log_distance / 2.0)) ** 2 - (
         value_count * 0.5 / np.sinh(np.minimum(scaled_distance, 1400.0) / 2.0)
     ) ** 2
     slope_near_one = value_count**2 * series(_COTH_SLOPE_COEFFICIENTS, scaled_distance**2) - series(
-        _COTH_SLOPE_COEFFICIENTS, distance**2
+        _COTH_SLOPE_COEFFICIENTS, log_distance**2
     )
     return [
         adjoint * np.where(scaled_distance > 1.0, slope_far_from_one, slope_near_one) / ratio,
@@ -158,7 +158,7 @@ def _geometric_mean_adjoint(
 _LARGEST = int(float_info.max)
 
 
-def _fold_operands(numpy_name: str) -> Evaluation:
+def _folding_function(numpy_name: str) -> Evaluation:
     """Return a function that combines operands from left to right by a NumPy function; leading
     operands of length 1 are combined as single numbers.
     """
@@ -174,7 +174,7 @@ def _fold_operands(numpy_name: str) -> Evaluation:
     return fold_operands
 
 
-def _elementwise_operator(numpy_name: str) -> Evaluation:
+def _elementwise_function(numpy_name: str) -> Evaluation:
     """Return a function that evaluates a NumPy function of one operand."""
     return lambda operands, out: getattr(np, numpy_name)(operands[0], out=out)
 
@@ -187,7 +187,7 @@ def _evaluate_choice(operands: Sequence[Array], out: Array) -> None:
     np.copyto(out, below, where=takes_below)
 
 
-def _ceil_log(operands: Sequence[Array], out: Array) -> None:
+def _evaluate_ceil_log(operands: Sequence[Array], out: Array) -> None:
     """Evaluate ceil(log_radix(count)) exactly."""
     counts, radices = operands
     if len(radices) == 1:
@@ -257,7 +257,9 @@ def _whole_power(base: Array, exponent: int) -> Array:
     return product if exponent >= 0 else 1.0 / product
 
 
-def _first_attaining(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array]:
+def _adjoints_of_first_attaining(
+    operands: Sequence[Array], value: Array, adjoint: Array
+) -> list[Array]:
     """Return the adjoint of each operand of a maximum or minimum: that of the value for the first
     operand that equals it, 0 for all others.
     """
@@ -311,49 +313,49 @@ class Operator(NamedTuple):
 
 OPERATORS: dict[str, Operator] = {
     "sum": Operator(
-        _fold_operands("add"), lambda operands, value, adjoint: [adjoint] * len(operands)
+        _folding_function("add"), lambda operands, value, adjoint: [adjoint] * len(operands)
     ),
     "difference": Operator(
-        _fold_operands("subtract"), lambda operands, value, adjoint: [adjoint, -adjoint]
+        _folding_function("subtract"), lambda operands, value, adjoint: [adjoint, -adjoint]
     ),
     "product": Operator(
-        _fold_operands("multiply"),
+        _folding_function("multiply"),
         lambda operands, value, adjoint: [adjoint * operands[1], adjoint * operands[0]],
     ),
     "quotient": Operator(
-        _fold_operands("divide"),
+        _folding_function("divide"),
         lambda operands, value, adjoint: [adjoint / operands[1], -adjoint * value / operands[1]],
     ),
-    "max": Operator(_fold_operands("maximum"), _first_attaining),
-    "min": Operator(_fold_operands("minimum"), _first_attaining),
-    "ceil": Operator(_elementwise_operator("ceil"), lambda operands, value, adjoint: [None]),
-    "floor": Operator(_elementwise_operator("floor"), lambda operands, value, adjoint: [None]),
+    "max": Operator(_folding_function("maximum"), _adjoints_of_first_attaining),
+    "min": Operator(_folding_function("minimum"), _adjoints_of_first_attaining),
+    "ceil": Operator(_elementwise_function("ceil"), lambda operands, value, adjoint: [None]),
+    "floor": Operator(_elementwise_function("floor"), lambda operands, value, adjoint: [None]),
     "log2": Operator(
-        _elementwise_operator("log2"),
+        _elementwise_function("log2"),
         lambda operands, value, adjoint: [adjoint / (operands[0] * np.log(2.0))],
     ),
     "sqrt": Operator(
-        _elementwise_operator("sqrt"), lambda operands, value, adjoint: [adjoint / (2.0 * value)]
+        _elementwise_function("sqrt"), lambda operands, value, adjoint: [adjoint / (2.0 * value)]
     ),
-    "ceil_log": Operator(_ceil_log, lambda operands, value, adjoint: [None, None]),
+    "ceil_log": Operator(_evaluate_ceil_log, lambda operands, value, adjoint: [None, None]),
     "power": Operator(_evaluate_whole_power, _power_adjoint),
     "select": Operator(_evaluate_choice, _select_adjoint),
     "exp": Operator(
-        _elementwise_operator("exp"), lambda operands, value, adjoint: [adjoint * value]
+        _elementwise_function("exp"), lambda operands, value, adjoint: [adjoint * value]
     ),
     "log": Operator(
-        _elementwise_operator("log"), lambda operands, value, adjoint: [adjoint / operands[0]]
+        _elementwise_function("log"), lambda operands, value, adjoint: [adjoint / operands[0]]
     ),
     "pow": Operator(_evaluate_power, _pow_adjoint),
     "exprel": Operator(_evaluate_relative_exponential, _relative_exponential_adjoint),
-    "geometric_sum": Operator(_geometric_sum, _geometric_sum_adjoint),
-    "geometric_mean": Operator(_geometric_mean, _geometric_mean_adjoint),
+    "geometric_sum": Operator(_evaluate_geometric_sum, _geometric_sum_adjoint),
+    "geometric_mean": Operator(_evaluate_geometric_mean, _geometric_mean_adjoint),
     "erlang_b": Operator(erlang_b, erlang_b_adjoint),
     "palm": Operator(palm, palm_adjoint),
     "engset": Operator(engset, engset_adjoint),
     "poisson": Operator(poisson, poisson_adjoint),
-    "md1_number": Operator(md1_number, md1_number_slopes),
-    "md1_late": Operator(md1_late, md1_late_slopes),
+    "md1_number": Operator(md1_number, md1_number_adjoint),
+    "md1_late": Operator(md1_late, md1_late_adjoint),
     "drop_stages": Operator(drop_stages, drop_stages_adjoint),
     "retried_rate": Operator(retried_rate, retried_rate_adjoint),
 }

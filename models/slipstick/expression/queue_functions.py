@@ -38,23 +38,23 @@ def series(coefficients: Sequence[float], x: Array) -> Array:
     return value
 
 
-def _limited_count(count: Array, largest_count: float = MOST_SERVERS_COUNTED) -> Array:
+def _limited_count(counts: Array, largest_count: float = MOST_SERVERS_COUNTED) -> Array:
     """Return counts with NaN in the place of counts above `largest_count`, for which sums would
     take too long.
     """
     return (
-        count
-        if float(np.max(count, initial=0.0)) <= largest_count
-        else np.where(count <= largest_count, count, np.nan)
+        counts
+        if float(np.max(counts, initial=0.0)) <= largest_count
+        else np.where(counts <= largest_count, counts, np.nan)
     )
 
 
-def _largest_count(count: Array) -> int:
+def _largest_count(counts: Array) -> int:
     """Return the largest of some counts; NaN counts as 0."""
-    return int(np.max(np.nan_to_num(count), initial=0.0))
+    return int(np.max(np.nan_to_num(counts), initial=0.0))
 
 
-def _inverse_loss(
+def _compute_inverse_loss(
     compute_ratio: Callable[[Array], Array], first_index: Array, servers: Array, out: Array
 ) -> None:
     """Compute the reciprocal I of a loss probability by I_k = 1 + compute_ratio(k) I_{k-1},
@@ -76,7 +76,7 @@ def _inverse_loss(
             break
 
 
-def _first_index(index_of_largest_term: Array, servers: Array) -> Array:
+def _first_term_index(index_of_largest_term: Array, servers: Array) -> Array:
     """Return the index from which a sum is computed: terms fall as exp(-i^2 / 2c) below the
     largest, so nine standard widths are enough.
     """
@@ -90,9 +90,9 @@ def erlang_b(operands: Sequence[Array], out: Array) -> None:
     servers = _limited_count(servers)
     # Without load the answer is 0; a load next to nothing gives it, where 1/0 would meet 0 servers.
     inverse_load = 1.0 / np.maximum(load, 1e-300)
-    _inverse_loss(
+    _compute_inverse_loss(
         lambda busy_servers: busy_servers * inverse_load,
-        _first_index(np.minimum(load, servers), servers),
+        _first_term_index(np.minimum(load, servers), servers),
         servers,
         out,
     )
@@ -118,19 +118,21 @@ def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
     load : arrivals in a mean patience time [1]
     services : services that all servers can end in this time [1]
     """
-    shape = np.broadcast_shapes(np.shape(load), np.shape(services))
-    term, palm_value, slope_by_load, slope_by_services, reciprocal_sum = (
-        np.full(shape, initial_value) for initial_value in (1.0, 1.0, 0.0, 0.0, 0.0)
+    result_shape = np.broadcast_shapes(np.shape(load), np.shape(services))
+    term_value, palm_value, slope_by_load, slope_by_services, reciprocal_sum = (
+        np.full(result_shape, initial_value) for initial_value in (1.0, 1.0, 0.0, 0.0, 0.0)
     )
-    for customer in range(1, int(MOST_SERVERS_COUNTED)):
-        term = term * (load / (services + customer))
-        reciprocal_sum = reciprocal_sum + 1.0 / (services + customer)
-        palm_value = palm_value + term
-        slope_by_load = slope_by_load + customer * term
-        slope_by_services = slope_by_services - term * reciprocal_sum
+    for customer_number in range(1, int(MOST_SERVERS_COUNTED)):
+        term_value = term_value * (load / (services + customer_number))
+        reciprocal_sum = reciprocal_sum + 1.0 / (services + customer_number)
+        palm_value = palm_value + term_value
+        slope_by_load = slope_by_load + customer_number * term_value
+        slope_by_services = slope_by_services - term_value * reciprocal_sum
         # The terms rise up to customer load - services, and fall for good behind it.
         if (
-            np.isinf(palm_value) | (customer * term <= 1e-18 * palm_value) | np.isnan(palm_value)
+            np.isinf(palm_value)
+            | (customer_number * term_value <= 1e-18 * palm_value)
+            | np.isnan(palm_value)
         ).all():
             break
     return palm_value, slope_by_load / np.where(load == 0.0, 1.0, load), slope_by_services
@@ -154,9 +156,11 @@ def engset(operands: Sequence[Array], out: Array) -> None:
     load, given_servers, sources = operands
     # With fewer sources than servers the sum below has no end.
     servers = np.where(sources >= given_servers, _limited_count(given_servers), np.nan)
-    first_index = _first_index(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
+    first_index = _first_term_index(
+        np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers
+    )
     inverse_load = 1.0 / load
-    _inverse_loss(
+    _compute_inverse_loss(
         lambda busy_servers: busy_servers / (sources - busy_servers + 1.0) * inverse_load,
         first_index,
         servers,
@@ -193,7 +197,7 @@ def poisson(operands: Sequence[Array], out: Array) -> None:
         np.take(_FACTORIALS, np.clip(np.nan_to_num(count), 0.0, 15.0).astype(int)),
         series(_STIRLING, 1.0 / large_count**2) / large_count,
     )
-    scale = 1.0 / np.sqrt(2.0 * pi * np.maximum(count, 1.0))
+    stirling_factor = 1.0 / np.sqrt(2.0 * pi * np.maximum(count, 1.0))
     # n log(n/a) + a - n, by its series where n and a are close.
     relative_gap = (count - mean) / (count + mean)
     log_ratio = count * np.log(np.where(count > 0.0, count, 1.0) / mean) + mean - count
@@ -202,7 +206,7 @@ def poisson(operands: Sequence[Array], out: Array) -> None:
             _ATANH_COEFFICIENTS, relative_gap**2
         )
         log_ratio = np.where(np.abs(relative_gap) < 0.1, log_ratio_series, log_ratio)
-    np.multiply(np.exp(-stirling_error - log_ratio), scale, out=out)
+    np.multiply(np.exp(-stirling_error - log_ratio), stirling_factor, out=out)
     np.copyto(out, np.exp(-mean), where=count <= 0.0)
 
 
@@ -224,7 +228,7 @@ def _rate_after_stage(rate: Array, inputs: Array, outputs: Array) -> Array:
     return rate_after_stage
 
 
-def _rate_after_stages(
+def _rate_and_slope_after_stages(
     rate: Array, inputs: Array, outputs: Array, stages: Array
 ) -> tuple[Array, Array]:
     """Return the request rate of a link after all stages of switches, and its derivative by the
@@ -247,7 +251,7 @@ def drop_stages(operands: Sequence[Array], out: Array) -> None:
     """Compute the rate after stages of switches that drop colliding requests."""
     rate, inputs, outputs, stages = operands
     if len(stages) > 1 or not stages[0] <= MOST_STAGES:
-        out[...] = _rate_after_stages(rate, inputs, outputs, stages)[0]
+        out[...] = _rate_and_slope_after_stages(rate, inputs, outputs, stages)[0]
         return
     out[...] = rate
     # The common case, many points of one network: three passes a stage, in place.
@@ -265,7 +269,7 @@ def drop_stages_adjoint(
     """Return the adjoint of each operand of `drop_stages`: the adjoint of the value, times the
     derivative of the value by the rate; None for counts.
     """
-    return [adjoint * _rate_after_stages(*operands)[1], None, None, None]
+    return [adjoint * _rate_and_slope_after_stages(*operands)[1], None, None, None]
 
 
 def retried_rate(operands: Sequence[Array], out: Array) -> None:
@@ -277,7 +281,7 @@ def retried_rate(operands: Sequence[Array], out: Array) -> None:
     # The balance is concave and rises: Newton's steps from below stay below, until rounding stops
     # them.
     for _ in range(60):
-        delivered_rate, slope = _rate_after_stages(retried_rates, inputs, outputs, stages)
+        delivered_rate, slope = _rate_and_slope_after_stages(retried_rates, inputs, outputs, stages)
         imbalance = rate * (1.0 - retried_rates) - fan_out * delivered_rate * (1.0 - rate)
         newton_step = imbalance / (fan_out * slope * (1.0 - rate) + rate)
         # Each point stops for itself, so that a sweep has the bits of its points.
@@ -298,7 +302,7 @@ def retried_rate_adjoint(
     """
     rate, inputs, outputs, stages = operands
     fan_out = np.power(outputs / inputs, stages)
-    delivered_rate, slope = _rate_after_stages(value, inputs, outputs, stages)
+    delivered_rate, slope = _rate_and_slope_after_stages(value, inputs, outputs, stages)
     return [
         adjoint
         * (fan_out * delivered_rate + 1.0 - value)
@@ -318,7 +322,7 @@ rarer by more than the queue becomes longer.
 """
 
 
-def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
+def _md1_probabilities_and_slopes(load: Array) -> Iterator[tuple[Array, Array]]:
     """Yield, for 0, 1, 2, ... without end, the probability of that number of customers at an M/D/1
     station, and its derivative by the load.
 
@@ -334,20 +338,23 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
     # Summed from the smallest: 1 minus the head would lose the digits of a small tail.
     tail_probabilities = np.cumsum(np.array(arrival_probabilities)[::-1], axis=0)[::-1]
     # What j + 1 - i arrivals or more are multiplied with: the latest level comes with two of them.
-    earlier_levels: deque[tuple[Array, Array]] = deque(maxlen=_MOST_ARRIVALS)
-    for level in count_from(1):
-        is_within_reach = level <= _MOST_ARRIVALS
+    earlier_probabilities_and_slopes: deque[tuple[Array, Array]] = deque(maxlen=_MOST_ARRIVALS)
+    for customer_count in count_from(1):
+        is_within_reach = customer_count <= _MOST_ARRIVALS
         probability = (
-            empty_probability * tail_probabilities[level]
+            empty_probability * tail_probabilities[customer_count]
             if is_within_reach
             else np.zeros_like(load)
         )
         slope = (
-            empty_probability * arrival_probabilities[level - 1] - tail_probabilities[level]
+            empty_probability * arrival_probabilities[customer_count - 1]
+            - tail_probabilities[customer_count]
             if is_within_reach
             else np.zeros_like(load)
         )
-        for distance, (earlier_probability, earlier_slope) in enumerate(earlier_levels):
+        for distance, (earlier_probability, earlier_slope) in enumerate(
+            earlier_probabilities_and_slopes
+        ):
             probability = probability + earlier_probability * tail_probabilities[distance + 2]
             slope = (
                 slope
@@ -356,60 +363,60 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
             )
         probability = probability / arrival_probabilities[0]
         slope = slope / arrival_probabilities[0] + probability
-        earlier_levels.appendleft((probability, slope))
+        earlier_probabilities_and_slopes.appendleft((probability, slope))
         yield probability, slope
 
 
-def _for_each_level(
-    load: Array, count: Array, use_level: Callable[[int, Array, Array], None]
+def _for_each_customer_count(
+    load: Array, count: Array, use_probability: Callable[[int, Array, Array], None]
 ) -> None:
-    """Call `use_level` for 0, 1, ... customers up to the largest count, with the number, its
+    """Call `use_probability` for 0, 1, ... customers up to the largest count, with the number, its
     probability, and the derivative of the probability by the load.
     """
     largest_count = int(np.max(np.where(count <= MOST_PRESENT, count, 0.0), initial=0.0))
-    for level, (probability, slope) in enumerate(_md1_levels(load)):
-        use_level(level, probability, slope)
-        if level >= largest_count:
+    for customer_count, (probability, slope) in enumerate(_md1_probabilities_and_slopes(load)):
+        use_probability(customer_count, probability, slope)
+        if customer_count >= largest_count:
             return
 
 
-def _level_probabilities(load: Array, count: Array) -> tuple[Array, Array]:
+def _md1_probability_and_slope(load: Array, count: Array) -> tuple[Array, Array]:
     """Return the probability of `count` customers at an M/D/1 station, and its derivative by the
     load.
     """
-    shape = np.broadcast_shapes(np.shape(load), np.shape(count))
-    probabilities = np.full(shape, np.nan)
-    slopes = np.full(shape, np.nan)
+    result_shape = np.broadcast_shapes(np.shape(load), np.shape(count))
+    probabilities = np.full(result_shape, np.nan)
+    slopes = np.full(result_shape, np.nan)
 
-    def copy_level(level: int, probability: Array, slope: Array) -> None:
+    def copy_probability(customer_count: int, probability: Array, slope: Array) -> None:
         """Copy the probability of a level to the points whose count it is."""
-        is_at_level = count == level
-        np.copyto(probabilities, probability, where=is_at_level)
-        np.copyto(slopes, slope, where=is_at_level)
+        has_this_count = count == customer_count
+        np.copyto(probabilities, probability, where=has_this_count)
+        np.copyto(slopes, slope, where=has_this_count)
 
-    _for_each_level(load, count, copy_level)
+    _for_each_customer_count(load, count, copy_probability)
     return probabilities, slopes
 
 
 def md1_number(operands: Sequence[Array], out: Array) -> None:
     """Compute the probability of a number of customers present at M/D/1, from load and count."""
     load, count = operands
-    probabilities, _ = _level_probabilities(load, count)
+    probabilities, _ = _md1_probability_and_slope(load, count)
     out[...] = probabilities
 
 
-def md1_number_slopes(
+def md1_number_adjoint(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
     """Return the adjoint of each operand of `md1_number`: the adjoint of the value, times the
     derivative of the value by the load; None for the count.
     """
     load, count = operands
-    _, slopes = _level_probabilities(load, count)
+    _, slopes = _md1_probability_and_slope(load, count)
     return [adjoint * slopes, None]
 
 
-def _wait_probability(load: Array, wait: Array) -> tuple[Array, Array, Array]:
+def _wait_probability_and_slopes(load: Array, wait: Array) -> tuple[Array, Array, Array]:
     """Return the probability that the wait at an M/D/1 station is at most a number of service
     times, and its derivatives by the load and by this number.
 
@@ -417,28 +424,32 @@ def _wait_probability(load: Array, wait: Array) -> tuple[Array, Array, Array]:
     is the chance of j arrivals in k - x service times.
     """
     load, wait = np.broadcast_arrays(load, wait)
-    next_whole = np.floor(wait) + 1.0
-    time_to_whole = next_whole - wait
+    whole_number_above = np.floor(wait) + 1.0
+    time_to_whole = whole_number_above - wait
     # The logarithm of the mean is taken below; without load it must be finite.
     mean_arrivals = np.maximum(load * time_to_whole, 1e-300)
     probability, slope_by_load, slope_by_time = (np.zeros(load.shape) for _ in range(3))
     cumulative_probability = np.zeros(load.shape)
     cumulative_slope = np.zeros(load.shape)
 
-    def add_level(level: int, level_probability: Array, level_slope: Array) -> None:
-        """Add the terms for `level` customers present to the probability and its derivatives."""
+    def add_terms(customer_count: int, count_probability: Array, count_slope: Array) -> None:
+        """Add the terms for `customer_count` customers present to the probability and its
+        derivatives.
+        """
         nonlocal cumulative_probability, cumulative_slope
-        cumulative_probability = cumulative_probability + level_probability
-        cumulative_slope = cumulative_slope + level_slope
-        if not level:
+        cumulative_probability = cumulative_probability + count_probability
+        cumulative_slope = cumulative_slope + count_slope
+        if not customer_count:
             return
-        arrivals = next_whole - level
+        arrival_count = whole_number_above - customer_count
         arrival_probability = np.empty(load.shape)
         one_less_probability = np.empty(load.shape)
-        poisson([mean_arrivals, np.maximum(arrivals, 0.0)], arrival_probability)
-        poisson([mean_arrivals, np.maximum(arrivals - 1.0, 0.0)], one_less_probability)
-        is_possible = arrivals >= 0.0
-        slope_by_mean = np.where(arrivals >= 1.0, one_less_probability, 0.0) - arrival_probability
+        poisson([mean_arrivals, np.maximum(arrival_count, 0.0)], arrival_probability)
+        poisson([mean_arrivals, np.maximum(arrival_count - 1.0, 0.0)], one_less_probability)
+        is_possible = arrival_count >= 0.0
+        slope_by_mean = (
+            np.where(arrival_count >= 1.0, one_less_probability, 0.0) - arrival_probability
+        )
         np.add(
             probability,
             cumulative_probability * arrival_probability,
@@ -459,8 +470,8 @@ def _wait_probability(load: Array, wait: Array) -> tuple[Array, Array, Array]:
             where=is_possible,
         )
 
-    _for_each_level(load, next_whole, add_level)
-    is_beyond_limit = next_whole > MOST_PRESENT
+    _for_each_customer_count(load, whole_number_above, add_terms)
+    is_beyond_limit = whole_number_above > MOST_PRESENT
     for result in (probability, slope_by_load, slope_by_time):
         result[is_beyond_limit] = np.nan
     return probability, slope_by_load, slope_by_time
@@ -471,15 +482,15 @@ def md1_late(operands: Sequence[Array], out: Array) -> None:
     and time.
     """
     load, time = operands
-    probability, _, _ = _wait_probability(load, time)
+    probability, _, _ = _wait_probability_and_slopes(load, time)
     np.subtract(1.0, probability, out=out)
 
 
-def md1_late_slopes(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
+def md1_late_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
     """Return the adjoint of each operand of `md1_late`: the adjoint of the value, times the
     derivative of the value by load and by time. The derivative by time does not exist at whole
     numbers of service times.
     """
     load, time = operands
-    _, slope_by_load, slope_by_time = _wait_probability(load, time)
+    _, slope_by_load, slope_by_time = _wait_probability_and_slopes(load, time)
     return [-adjoint * slope_by_load, -adjoint * slope_by_time]

@@ -63,11 +63,13 @@ def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
                 else sympy.Float(node.value)
             )
         elif isinstance(node, Booked):
-            sympy_by_node[id(node)] = sympy_by_node[id(node.inner)]
+            sympy_by_node[id(node)] = sympy_by_node[id(node.inner_expr)]
         else:
             assert isinstance(node, Operation)
-            convert = _CONVERSIONS.get(node.operator) or _unevaluated_function(node.operator)
-            sympy_by_node[id(node)] = convert(
+            convert_operation = _CONVERSIONS.get(node.operator) or _unevaluated_function(
+                node.operator
+            )
+            sympy_by_node[id(node)] = convert_operation(
                 *(sympy_by_node[id(operand)] for operand in operands(node))
             )
     return sympy_by_node[id(expr)]

@@ -49,9 +49,9 @@ def entry_at(column: Array | Flags, index: int) -> float:
     return float(column[index if len(column) > 1 else 0])
 
 
-def entries_at_rows(column: Array | float, rows: NDArray[np.intp]) -> Array | float:
+def entries_at_rows(column: Array | float, point_indexes: NDArray[np.intp]) -> Array | float:
     """Return the values of a column at some points."""
-    return column if np.size(column) == 1 else np.asarray(column)[rows]
+    return column if np.size(column) == 1 else np.asarray(column)[point_indexes]
 
 
 def selected_values(
@@ -84,18 +84,18 @@ class Derivatives:
     Parameters
     ----------
     value : the output [points]
-    by_parameter : derivative by each parameter [points]
+    derivative_by_parameter : derivative by each parameter [points]
     contribution_by_label : contribution of each labelled part to the output, by label: the value of
         the part times the derivative of the output by it [points]
     value_by_label : value of each labelled part, by label [points]
-    inputs : the parameters' own values [points]
+    input_by_name : the parameters' own values [points]
     """
 
     value: Array
-    by_parameter: Mapping[str, Array]
+    derivative_by_parameter: Mapping[str, Array]
     contribution_by_label: Mapping[str, Array]
     value_by_label: Mapping[str, Array]
-    inputs: Mapping[str, Array]
+    input_by_name: Mapping[str, Array]
 
 
 class Tape:
@@ -240,7 +240,7 @@ class Tape:
                 if label in contribution_by_label
                 else booked_part
             )
-        by_parameter = {
+        derivative_by_parameter = {
             name: adjoint_by_register.get(register, zeros)
             for register, name in self._name_by_register.items()
         }
@@ -252,10 +252,10 @@ class Tape:
         }
         return Derivatives(
             value=at_all_points(self._output_registers[output_index]),
-            by_parameter=by_parameter,
+            derivative_by_parameter=derivative_by_parameter,
             contribution_by_label=contribution_by_label,
             value_by_label=value_by_label,
-            inputs=input_by_name,
+            input_by_name=input_by_name,
         )
 
     def slopes(
@@ -470,14 +470,16 @@ class Tape:
         computed_instructions = _computed_instructions(varying_instructions, owner_by_register)
         chunk_registers = dict(registers)
         for first_point in range(0, point_count, CHUNK):
-            chunk = slice(first_point, min(first_point + CHUNK, point_count))
+            chunk_slice = slice(first_point, min(first_point + CHUNK, point_count))
             for register in varying_inputs:
-                chunk_registers[register] = registers[register][chunk]
+                chunk_registers[register] = registers[register][chunk_slice]
             for evaluate, operand_registers, result_register in computed_instructions:
                 result = (
-                    output_by_register[result_register][chunk]
+                    output_by_register[result_register][chunk_slice]
                     if result_register in output_by_register
-                    else buffers[buffer_by_register[result_register]][: chunk.stop - chunk.start]
+                    else buffers[buffer_by_register[result_register]][
+                        : chunk_slice.stop - chunk_slice.start
+                    ]
                 )
                 evaluate([chunk_registers[register] for register in operand_registers], result)
                 chunk_registers[result_register] = result

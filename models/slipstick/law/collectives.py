@@ -145,8 +145,8 @@ class CollectiveAlgorithm:
             return time if combine is None else time + combined_bytes * combine
 
         symbols = _SYMBOLS if self.combines else _SYMBOLS[:-1]
-        figures = self.figures(any_ranks, Parameter("size", BYTES))
-        if any_ranks not in walk(*map(as_expr, figures)):
+        rounds_and_bytes = self.figures(any_ranks, Parameter("size", BYTES))
+        if any_ranks not in walk(*map(as_expr, rounds_and_bytes)):
             symbols = symbols[1:]  # the time is the same for any number of ranks
         condition = " and ".join(
             _CONDITIONS.get(symbol.name, f"{symbol.name} >= 0") for symbol in symbols
@@ -196,25 +196,25 @@ def _bytes_of_others(ranks: Expr, size: Expr) -> Expr:
     return size * ((ranks - 1) / ranks)
 
 
-def _figures_by_tree(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _figures_by_tree(pass_count: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where the whole vector passes down a tree, up
     it, or both.
     """
-    rounds = _tree_rounds(ranks)
-    return passes * rounds, (passes * rounds) * size, rounds * size
+    round_count = _tree_rounds(ranks)
+    return pass_count * round_count, (pass_count * round_count) * size, round_count * size
 
 
 def _figures_by_parts(
-    count_rounds: Callable[[Expr], Expr], passes: int, ranks: Expr, size: Expr
+    count_rounds: Callable[[Expr], Expr], pass_count: int, ranks: Expr, size: Expr
 ) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where all of the vector but one rank's part is
     moved once in each pass.
     """
     moved_bytes = _bytes_of_others(ranks, size)
-    return count_rounds(ranks), passes * moved_bytes, moved_bytes
+    return count_rounds(ranks), pass_count * moved_bytes, moved_bytes
 
 
-def _has_extra_ranks(ranks: Expr) -> Expr:
+def _extra_ranks_flag(ranks: Expr) -> Expr:
     """Return 1 if the number of ranks is not a power of two, else 0."""
     # ceil(log2 p) exceeds floor(log2 p) by 1 except at powers of two.
     return _tree_rounds(ranks) - floor(log2(ranks))
@@ -224,25 +224,25 @@ def _figures_by_doubling(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined of recursive doubling, which exchanges the
     whole vector in each round, with ranks at distances 1, 2, 4 and so on.
     """
-    levels = floor(log2(ranks))
-    has_extra_ranks = _has_extra_ranks(ranks)
+    level_count = floor(log2(ranks))
+    extra_ranks_flag = _extra_ranks_flag(ranks)
     # Ranks beyond a power of two send their vector to a partner first and receive the result last:
     # two more rounds.
-    rounds = levels + 2 * has_extra_ranks
-    return rounds, rounds * size, (levels + has_extra_ranks) * size
+    round_count = level_count + 2 * extra_ranks_flag
+    return round_count, round_count * size, (level_count + extra_ranks_flag) * size
 
 
-def _figures_by_rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _figures_by_rabenseifner(pass_count: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined of a reduce-scatter by recursive halving and a
     gather or allgather; ranks beyond a power of two pass the vector once or twice.
     """
     moved_bytes = _bytes_of_others(ranks, size)
-    has_extra_ranks = _has_extra_ranks(ranks)
-    rounds = 2 * floor(log2(ranks)) + passes * has_extra_ranks
+    extra_ranks_flag = _extra_ranks_flag(ranks)
+    round_count = 2 * floor(log2(ranks)) + pass_count * extra_ranks_flag
     return (
-        rounds,
-        2 * moved_bytes + (passes * has_extra_ranks) * size,
-        moved_bytes + has_extra_ranks * size,
+        round_count,
+        2 * moved_bytes + (pass_count * extra_ranks_flag) * size,
+        moved_bytes + extra_ranks_flag * size,
     )
 
 
@@ -253,8 +253,8 @@ def _figures_by_two_trees(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     A rank receives its half from each of two children, and sends both halves up, then the same
     down; two ranks have one child each.
     """
-    children = minimum(2, ranks - 1)
-    return 2 * _tree_rounds(ranks), children * size, (children / 2) * size
+    child_count = minimum(2, ranks - 1)
+    return 2 * _tree_rounds(ranks), child_count * size, (child_count / 2) * size
 
 
 def _figures_by_switch(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:

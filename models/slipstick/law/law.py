@@ -305,10 +305,10 @@ def _is_numeric(value: object) -> bool:
         # Larger whole numbers have no double.
         return -LARGEST <= value <= LARGEST
     try:
-        array = np.asarray(value)
+        value_array = np.asarray(value)
     except ValueError:  # a list of unlike lists
         return False
-    return array.dtype.kind in "iuf" and array.ndim < 2 and array.size > 0
+    return value_array.dtype.kind in "iuf" and value_array.ndim < 2 and value_array.size > 0
 
 
 _KENDALL = {

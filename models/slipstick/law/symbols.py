@@ -41,7 +41,7 @@ LATE = Symbol("late", COUNT, "probability of a longer response time", r"P_{R>t}"
 THROUGHPUT = Symbol("throughput", RATE, "rate of customers served", "X")
 
 
-def all_busy(servers: Any, load: Any) -> Any:
+def all_busy_probability(servers: Any, load: Any) -> Any:
     """Return Erlang C from Erlang B: the share of Poisson arrivals that find all servers busy.
 
     Source: Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3.

@@ -48,7 +48,7 @@ class ActivityTable:
     ----------
     population : processors, or arrivals a second
     reason_by_point : why a point has no answer, by its number
-    refused : those of them at which another method may answer
+    refused_points : those of them at which another method may answer
     time : of a cycle, or of the whole program [s]
     time_by_label : time of one processor by step, wait or other label [s]
     use_by_queue : of each queue by name: utilization of its servers, number there (of processors,
@@ -67,7 +67,7 @@ class ActivityTable:
     time_by_group: dict[str, Array] = field(default_factory=dict)
     other_values: dict[str, Array] = field(default_factory=dict)
     pipeline_times: dict[str, Array] = field(default_factory=dict)
-    refused: set[int] = field(default_factory=set)
+    refused_points: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.time = self.nan_columns()
@@ -100,7 +100,7 @@ class ActivityTable:
         """
         self.reason_by_point.update(reasons)
         if another_may_answer:
-            self.refused.update(reasons)
+            self.refused_points.update(reasons)
         for column in (
             self.time,
             *self.time_by_label.values(),
@@ -159,7 +159,9 @@ class ActivityForm(CompiledModel):
         self.tape = Tape(self._expressions)
         self.parameters = tuple(self.tape.parameters)
         # A number of processors is whole, so that a derivative by it means nothing.
-        names_of_counts = {parameter.name for parameter in parameters(*model.population.counts)}
+        names_of_counts = {
+            parameter.name for parameter in parameters(*model.population.processor_counts)
+        }
         self.smooth_parameters = [name for name in self.parameters if name not in names_of_counts]
         self.contention = Contention(model)
         self._deadlocks = Deadlocks(model)
@@ -221,7 +223,7 @@ class ActivityForm(CompiledModel):
             exact=(is_exact := self.exact(values, table)),
             errors=self.reasons_without_promise(table, is_exact),
             values={self.quantity: table.time},
-            refused=frozenset(table.refused),
+            refused_points=frozenset(table.refused_points),
         )
 
     def table(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
@@ -230,7 +232,7 @@ class ActivityForm(CompiledModel):
         """
         point_count = len(next(iter(value_by_expr.values())))
         processor_counts = [
-            value_by_expr[count_expr] for count_expr in self.model.population.counts
+            value_by_expr[count_expr] for count_expr in self.model.population.processor_counts
         ]
         deadlock_reasons = {
             point_index: reason
@@ -284,7 +286,7 @@ class ActivityForm(CompiledModel):
             table.time_by_label,
             exact=is_exact,
             errors=self.reasons_without_promise(table, is_exact),
-            groups={
+            time_and_size_by_group={
                 name: (table.time_by_group.get(name, unanswered_times), value_by_expr[group_size])
                 for name, group_size in size_by_group.items()
             },
@@ -319,7 +321,7 @@ class ActivityForm(CompiledModel):
             remarks=lambda index: self._remarks(table, bool(is_exact[index]), index),
             gradient=lambda index: self._gradient(values, index),
         )
-        return replace(solution, refused=frozenset(table.refused))
+        return replace(solution, refused_points=frozenset(table.refused_points))
 
     def _time_alone(self, step: Step, value_by_expr: Numbers) -> Array:
         """Return the time of one execution of a step without waiting [s, points]."""
@@ -352,13 +354,13 @@ class ActivityForm(CompiledModel):
         """Return the derivatives of the time by every parameter that does not count processors;
         they are computed when they are read.
         """
-        parameters = self.tape.parameters
+        parameter_by_name = self.tape.parameters
         point_values = {
             parameter_name: value_at(values, parameter_name, point_index, parameter.value)
-            for parameter_name, parameter in parameters.items()
+            for parameter_name, parameter in parameter_by_name.items()
         }
         deferred_slopes = DeferredShares(partial(self._slopes, point_values), seconds=0.0)
-        return Gradient(deferred_slopes, point_values, parameters)
+        return Gradient(deferred_slopes, point_values, parameter_by_name)
 
     def _slopes(self, point_values: Mapping[str, float]) -> dict[str, dict[str, float]]:
         """Compute the derivatives of the time by each smooth parameter, from one solution with a

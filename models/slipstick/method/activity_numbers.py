@@ -33,7 +33,7 @@ from slipstick.model.steps import (
     Combination,
     NumberRange,
     distinct_activities,
-    no_rule,
+    no_rule_error,
     steps,
 )
 from slipstick.model.system import Model, is_processor
@@ -105,37 +105,41 @@ def reasons_out_of_range(
     for number_range in _number_ranges(model, method):
         column = value_by_expr[number_range.quantity].real
         # Variances need squares of times, and a count beyond 2^53 has no next whole number.
-        largest = LONGEST_TIME if number_range.quantity.dimension.time_power else MOST_COUNTED
-        is_in_range = (
-            (column >= 0) & (column <= min(number_range.most, largest)) & np.isfinite(column)
+        largest_number = (
+            LONGEST_TIME if number_range.quantity.dimension.time_power else MOST_COUNTED
         )
-        if number_range.above:
+        is_in_range = (
+            (column >= 0) & (column <= min(number_range.most, largest_number)) & np.isfinite(column)
+        )
+        if number_range.excludes_least:
             is_in_range &= column > number_range.least
-        for point in np.flatnonzero(~is_in_range):
+        for point_index in np.flatnonzero(~is_in_range):
             reason_by_point.setdefault(
-                int(point),
-                f"{number_range.words} comes out as {column[point]:g}, which {method} cannot take",
+                int(point_index),
+                f"{number_range.name_in_words} comes out as {column[point_index]:g}, which {method}"
+                " cannot take",
             )
     for node in (node for body in model.bodies for node in steps(body)):
         for count_expr in _rounds_with_barriers(node):
             column = value_by_expr[count_expr].real
-            for point in np.flatnonzero(column < 1):
+            for point_index in np.flatnonzero(column < 1):
                 reason = (
                     f"a {node.kind} with a barrier inside must be done at least once for {method},"
-                    f" got {column[point]:g}"
+                    f" got {column[point_index]:g}"
                 )
-                reason_by_point.setdefault(int(point), reason)
-        if node.odds:
+                reason_by_point.setdefault(int(point_index), reason)
+        if node.probabilities:
             probability_sums = sum_of_columns(
-                value_by_expr[probability].real for probability in node.odds
+                value_by_expr[probability].real for probability in node.probabilities
             )
             # Probabilities that were computed miss 1 by rounding, which is no mistake of the user.
-            for point in np.flatnonzero(~np.isclose(probability_sums, 1.0, rtol=1e-9)):
+            for point_index in np.flatnonzero(~np.isclose(probability_sums, 1.0, rtol=1e-9)):
                 reason = (
-                    f"the probabilities of a {node.kind} add up to {probability_sums[point]:g}"
+                    f"the probabilities of a {node.kind} add up to"
+                    f" {probability_sums[point_index]:g}"
                     " here, not to 1"
                 )
-                reason_by_point.setdefault(int(point), reason)
+                reason_by_point.setdefault(int(point_index), reason)
     return reason_by_point
 
 
@@ -143,7 +147,7 @@ def _number_ranges(model: Model, method: str) -> Iterator[NumberRange]:
     """Yield the numbers of activities and of the resources that these use, each with its range; the
     number of processors is checked by `reasons_not_whole`.
     """
-    counts = model.population.counts
+    counts = model.population.processor_counts
     yield from (
         number_range
         for number_range in model.population.ranges
@@ -151,7 +155,7 @@ def _number_ranges(model: Model, method: str) -> Iterator[NumberRange]:
     )
     for node in (node for body in model.bodies for node in steps(body)):
         if type(node) not in KINDS:
-            raise no_rule(method, node)
+            raise no_rule_error(method, node)
         yield from node.ranges
         for resource_name in node.uses:
             yield from (
@@ -165,7 +169,7 @@ def _rounds_with_barriers(node: Activity) -> Iterator[Expr]:
     """Yield the number of executions of each child that contains a barrier, for a node whose
     children are executed in turn.
     """
-    if not node.odds and node.combination is Combination.IN_TURN:
+    if not node.probabilities and node.combination is Combination.IN_TURN:
         for executions, child in zip(node.executions, node.children, strict=True):
             if isinstance(executions, ByState) or executions is ONCE:
                 continue
@@ -209,7 +213,7 @@ def check_values(model: Model, values: SetValues) -> None:
                 NumberRange(parameter_name, parameter), parameter_name, values[parameter_name]
             )
     for node in nodes:
-        _check_probability_sum(node.odds, values)
+        _check_probability_sum(node.probabilities, values)
 
 
 def _check_value_range(
@@ -218,16 +222,17 @@ def _check_value_range(
     """Raise if a value that is set for a parameter lies outside the range of the parameter."""
     set_numbers = np.atleast_1d(set_value)
     is_outside = ~((set_numbers >= number_range.least) & (set_numbers <= number_range.most))
-    if number_range.above:
+    if number_range.excludes_least:
         is_outside |= set_numbers == number_range.least
-    if number_range.whole:
+    if number_range.is_whole:
         is_outside |= set_numbers != np.floor(set_numbers)
     if is_outside.any():
-        noun = "a whole number" if number_range.whole else "a number"
+        noun = "a whole number" if number_range.is_whole else "a number"
         range_in_words = f"from {number_range.least:g} to {number_range.most:g}"
         if number_range.most == float("inf"):
             range_in_words = (
-                f"{'above' if number_range.above else 'of at least'} {number_range.least:g}"
+                f"{'above' if number_range.excludes_least else 'of at least'}"
+                f" {number_range.least:g}"
             )
         raise ModelError(
             f"{parameter_name} must be {noun} {range_in_words}, got {set_numbers[is_outside][0]:g}"

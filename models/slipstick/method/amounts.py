@@ -14,13 +14,13 @@ from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Columns, Tape, Values, count_of_points, selected_values
 from slipstick.late import Array, np
 from slipstick.method.answers import Gradient, Solution, value_at
-from slipstick.model.amounts import answer_value, values_needed
+from slipstick.model.amounts import answer_parameter_names, answer_value
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 
 
 def amounts_and_half_widths(
-    tape: Tape, fixed_values: Values, means: Columns, half_widths: Columns
+    tape: Tape, fixed_values: Values, mean_by_parameter: Columns, half_width_by_parameter: Columns
 ) -> tuple[list[Array], list[Array]]:
     """Compute amounts at the means of the values that they depend on, and the half-widths of the
     intervals of the amounts [points].
@@ -32,18 +32,20 @@ def amounts_and_half_widths(
     ----------
     tape : of the amounts
     fixed_values : parameters that differ from the model's own
-    means : by the parameter that stands for each
-    half_widths : of some of them; others are known without an error
+    mean_by_parameter : by the parameter that stands for each
+    half_width_by_parameter : of some of them; others are known without an error
     """
 
     def amounts_at(parameter_columns: Mapping[str, Array]) -> list[Array]:
         return tape.run(selected_values({**fixed_values, **parameter_columns}, tape.parameters))
 
-    amounts_at_means = amounts_at(means)
+    amounts_at_means = amounts_at(mean_by_parameter)
     squared_half_widths = [np.zeros(1) for _ in amounts_at_means]
-    for parameter_name, half_width in half_widths.items():
+    for parameter_name, half_width in half_width_by_parameter.items():
         # Each value is moved to the end of its interval, all others stay at their means.
-        amounts_at_ends = amounts_at({**means, parameter_name: means[parameter_name] + half_width})
+        amounts_at_ends = amounts_at(
+            {**mean_by_parameter, parameter_name: mean_by_parameter[parameter_name] + half_width}
+        )
         squared_half_widths = [
             squared_half_width + (amount_at_end - amount_at_mean) ** 2
             for squared_half_width, amount_at_end, amount_at_mean in zip(
@@ -108,7 +110,7 @@ class Amounts:
         computable_amounts = {
             name: amount
             for name, amount in self.model.amounts.items()
-            if values_needed(amount) <= value_name_by_parameter.keys()
+            if answer_parameter_names(amount) <= value_name_by_parameter.keys()
         }
         detail_without_amounts = solution.detail
 
@@ -143,7 +145,9 @@ class Amounts:
         computable_amounts: Mapping[str, Expr],
     ) -> Solution:
         """Add the columns of amounts to a solution, with their intervals or their derivatives."""
-        parameters_used = frozenset[str]().union(*map(values_needed, computable_amounts.values()))
+        parameters_used = frozenset[str]().union(
+            *map(answer_parameter_names, computable_amounts.values())
+        )
         mean_by_parameter = {
             parameter_name: solution.values[value_name_by_parameter[parameter_name]]
             for parameter_name in parameters_used
@@ -195,7 +199,7 @@ class Amounts:
         )
 
     def _with_derivatives_of_amounts(
-        self, solution: Solution, values: Values, amount_columns: Sequence[str]
+        self, solution: Solution, values: Values, amount_column_names: Sequence[str]
     ) -> Solution:
         """Add the derivatives of amounts to the derivatives of a solution. They are differences,
         and are computed when they are read. Estimates get none, because differences of estimates
@@ -238,16 +242,16 @@ class Amounts:
                     if parameter_name in parameter_names and point_values[parameter_name] > 0
                 ]
                 point_columns = {
-                    parameter_name: np.atleast_1d(own_number)
-                    for parameter_name, own_number in point_values.items()
+                    parameter_name: np.atleast_1d(parameter_value)
+                    for parameter_name, parameter_value in point_values.items()
                 }
-                slopes_by_column = self.slopes(point_columns, moved_parameters, amount_columns)
+                slopes_by_column = self.slopes(point_columns, moved_parameters, amount_column_names)
                 slopes_by_amount = {
-                    column: {
+                    column_name: {
                         parameter_name: float(slope[0])
                         for parameter_name, slope in slope_by_parameter.items()
                     }
-                    for column, (_, slope_by_parameter) in slopes_by_column.items()
+                    for column_name, (_, slope_by_parameter) in slopes_by_column.items()
                 }
                 return {**slopes_by_value, **slopes_by_amount}
 
@@ -258,7 +262,7 @@ class Amounts:
                 slopes=DeferredShares(slopes, 2 * solving_seconds),
                 point_values=point_values,
                 parameters=parameters,
-                plain_values=frozenset(amount_columns),
+                plain_values=frozenset(amount_column_names),
             )
 
         return replace(solution, gradient=gradient)
@@ -274,7 +278,7 @@ def _solution_for_each_point(solution: Solution, point_count: int) -> Solution:
         count=point_count,
         methods=[*solution.methods] * point_count,
         errors=dict.fromkeys(point_indexes, solution.errors[0]) if solution.errors else {},
-        refused=frozenset(point_indexes) if solution.refused else frozenset(),
+        refused_points=frozenset(point_indexes) if solution.refused_points else frozenset(),
         checks=dict.fromkeys(point_indexes, solution.checks[0]) if solution.checks else {},
         detail=lambda index: (solution, 0),
     )

@@ -188,7 +188,7 @@ class Solution:
     useful : components of useful work
     stages : of each pipeline, one item's time at each serial stage [s]
     errors : the class of the error, by the number of each point for which the method promises none
-    refused : points that the method cannot solve, though another may
+    refused_points : points that the method cannot solve, though another may
     remarks : what is said of a point
     gradient : the derivatives at a point
     detail : gives the solution that has the whole answer at a point, and its place there
@@ -215,7 +215,7 @@ class Solution:
     useful: tuple[str, ...] = ()
     stages: Mapping[str, Columns] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
-    refused: frozenset[int] = frozenset()
+    refused_points: frozenset[int] = frozenset()
     remarks: Callable[[int], Remarks] = lambda index: Remarks()
     gradient: Callable[[int], Gradient] | None = None
     detail: Callable[[int], tuple[Solution, int]] | None = None
@@ -252,7 +252,7 @@ class CompiledModel:
     requires : what must hold at a point for it to have an answer
     identities : leaves out the points at which a solution contradicts itself, see
         `slipstick.method.identities`; None: nothing is held against them
-    of_customers : takes servers that are away out of a solution, see
+    remove_absent_servers : takes servers that are away out of a solution, see
         `slipstick_chains.customers`; None: nothing
     amounts : what follows from the values, such as a cost; None: nothing
     is_rough : whether values are known to a part of a percent, so that derivatives need large steps
@@ -266,7 +266,7 @@ class CompiledModel:
     estimates: tuple[str, ...] = ()
     requires: tuple[Requirement, ...] = ()
     identities: SolutionCheck | None = None
-    of_customers: SolutionCheck | None = None
+    remove_absent_servers: SolutionCheck | None = None
     amounts: Amounts | None = None
 
     @property
@@ -316,7 +316,7 @@ class CompiledModel:
         compile_bounds = self.bounds
         if self.identities is not None:
             solution = self.identities(solution, self.values_for_solution(values))
-        solution = _with_requirements(solution, self.requires, values)
+        solution = _without_unmet_requirements(solution, self.requires, values)
         if self.left_out or self.estimates:
             solution = replace(
                 solution,
@@ -324,8 +324,8 @@ class CompiledModel:
                 left_out=self.left_out,
                 estimates=self.estimates,
             )
-        if self.of_customers is not None:
-            solution = self.of_customers(solution, values)
+        if self.remove_absent_servers is not None:
+            solution = self.remove_absent_servers(solution, values)
         if self.amounts is not None:
             solution = self.amounts.with_amounts(solution, values)
         if compile_bounds is None:
@@ -343,16 +343,16 @@ class CompiledModel:
 
         return Answers(solution, bounds_at)
 
-    def blocks(self, values: Values, count: int) -> Iterator[NDArray[np.intp]]:
+    def blocks(self, values: Values, point_count: int) -> Iterator[NDArray[np.intp]]:
         """Divide points into blocks that are solved together.
 
         Parameters
         ----------
         values : of the parameters, by which a method may choose
-        count : of points
+        point_count : of points
         """
-        for first_point in range(0, count, self.block_size):
-            yield np.arange(first_point, min(first_point + self.block_size, count))
+        for first_point in range(0, point_count, self.block_size):
+            yield np.arange(first_point, min(first_point + self.block_size, point_count))
 
     def brief(self, values: Values) -> Solution:
         """Compute the first quantity alone, if that is faster than computing all values."""
@@ -363,7 +363,7 @@ class CompiledModel:
         return Answers(self.brief(self.values_for_solution(values))).columns()[self.quantity]
 
     def slopes(
-        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
+        self, values: Values, parameter_names: Sequence[str], wanted_column_names: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values at many points with their derivatives by some parameters.
 
@@ -374,14 +374,14 @@ class CompiledModel:
         ----------
         values : of the parameters, those of `parameter_names` above 0
         parameter_names : the parameters by which to differentiate
-        wanted_columns : the columns whose derivatives are wanted
+        wanted_column_names : the columns whose derivatives are wanted
 
         Returns
         -------
         by column, its value [points] and by parameter its derivative [points]
         """
         point_count = max((np.size(value) for value in values.values()), default=1)
-        base_columns = {
+        unmoved_columns = {
             name: np.broadcast_to(value, (point_count,)) for name, value in values.items()
         }
         step_size = SIMULATED_STEP if self.is_estimated or self.is_rough else SMOOTH_STEP
@@ -391,47 +391,49 @@ class CompiledModel:
         moved_columns = {
             name: np.concatenate(
                 [
-                    base_column,
+                    unmoved_column,
                     *(
-                        base_column * (1 + relative_step if name == moved_parameter else 1)
+                        unmoved_column * (1 + relative_step if name == moved_parameter else 1)
                         for moved_parameter, relative_step in relative_moves
                     ),
                 ]
             )
-            for name, base_column in base_columns.items()
+            for name, unmoved_column in unmoved_columns.items()
         }
-        needs_only_quantity = list(wanted_columns) == [self.quantity]
+        needs_only_quantity = list(wanted_column_names) == [self.quantity]
         solved_columns = (
             {self.quantity: self.times(moved_columns)}
             if needs_only_quantity
             else self.points(moved_columns).columns()
         )
         slopes_by_column = {}
-        for column in wanted_columns:
+        for column_name in wanted_column_names:
             value_table = np.broadcast_to(
-                solved_columns[column], (point_count * (1 + len(relative_moves)),)
+                solved_columns[column_name], (point_count * (1 + len(relative_moves)),)
             )
             # The first row holds the points themselves, then come two rows for each parameter.
             value_table = value_table.reshape(1 + len(relative_moves), point_count)
             slope_by_parameter = {
-                parameter_name: (value_table[2 * position + 1] - value_table[2 * position + 2])
-                / (2 * step_size * base_columns[parameter_name])
-                for position, parameter_name in enumerate(parameter_names)
+                parameter_name: (
+                    value_table[2 * parameter_index + 1] - value_table[2 * parameter_index + 2]
+                )
+                / (2 * step_size * unmoved_columns[parameter_name])
+                for parameter_index, parameter_name in enumerate(parameter_names)
             }
-            slopes_by_column[column] = value_table[0], slope_by_parameter
+            slopes_by_column[column_name] = value_table[0], slope_by_parameter
         return slopes_by_column
 
-    def unit(self, column: str) -> str:
+    def unit(self, column_name: str) -> str:
         """Return the base unit of a column."""
-        return unit_of(column)
+        return unit_of(column_name)
 
 
-def _with_requirements(
+def _without_unmet_requirements(
     solution: Solution, requirements: Iterable[Requirement], values: Values
 ) -> Solution:
     """Remove the answers of the points at which a requirement of the model does not hold."""
     for requirement in requirements:
-        for violated_sides, is_broken in requirement.violations(values, _in_base_units):
+        for violated_sides, is_broken in requirement.violations(values, _text_in_base_unit):
             if np.any(is_broken):
                 reason = requirement.message(violated_sides if np.size(is_broken) == 1 else "")
                 solution = _without_answers(
@@ -440,11 +442,11 @@ def _with_requirements(
     return solution
 
 
-def _in_base_units(value: float, dimension: Dimension) -> str:
+def _text_in_base_unit(value: float, dimension: Dimension) -> str:
     """Write a quantity in its base unit; one of a million or more has a power of ten that is a
     multiple of three.
 
-    >>> _in_base_units(9.489e11, Dimension.of("B")), _in_base_units(0.5, Dimension.of("1"))
+    >>> _text_in_base_unit(9.489e11, Dimension.of("B")), _text_in_base_unit(0.5, Dimension.of("1"))
     ('948.9e9 B', '0.5')
     """
     # Below a million the digits themselves are shorter than with a power of ten.
@@ -533,15 +535,16 @@ class Answers:
             },
         }
 
-    def provenance(self, count: int | None = None) -> Provenance:
+    def provenance(self, wanted_count: int | None = None) -> Provenance:
         """Return how each point was computed.
 
         Parameters
         ----------
-        count : of points; more than were solved where nothing that was varied changes the model
+        wanted_count : of points; more than were solved where nothing that was varied changes the
+            model
         """
         solution = self.solution
-        point_count = count or len(self)
+        point_count = wanted_count or len(self)
         method_by_point = [*(solution.methods or [solution.method])]
         bound_sentences, error_sentences = (
             sentence_by_point
@@ -592,7 +595,7 @@ class Answers:
         except NoAnswerError:
             # A point without bounds, such as a queue with losses that is asked for more than it can
             # do, stops all.
-            reasons_by_position = (
+            reasons_of_single_points = (
                 [
                     self._violations_among(point_indexes[position : position + 1])
                     for position in range(len(point_indexes))
@@ -602,7 +605,7 @@ class Answers:
             )
             return {
                 point_index: reason
-                for reason_by_index in reasons_by_position
+                for reason_by_index in reasons_of_single_points
                 for point_index, reason in reason_by_index.items()
             }
         reason_by_point: dict[int, str] = {}
@@ -716,16 +719,16 @@ def _with_numbers(empty_answer: Answer, solution: Solution, point_index: int) ->
         _values_at_point(columns, point_index)
         for columns in (solution.values, solution.low, solution.high)
     )
-    value_by_name_and_unit = dict[str, Value]()
-    intervals = dict[str, tuple[float, float]]()
+    value_with_unit_by_name = dict[str, Value]()
+    interval_by_name = dict[str, tuple[float, float]]()
     for value_name in dict.fromkeys([*solution.values, *solution.low, *solution.high]):
         if value_name.partition("[")[0] in ("account", "technology", "step"):
             if value_name in low_by_name and value_name in high_by_name:
-                intervals[value_name] = (low_by_name[value_name], high_by_name[value_name])
+                interval_by_name[value_name] = (low_by_name[value_name], high_by_name[value_name])
         elif value_name not in hidden_losses and (
             value_name in value_by_name or value_name in low_by_name or value_name in high_by_name
         ):
-            value_by_name_and_unit[value_name] = Value(
+            value_with_unit_by_name[value_name] = Value(
                 value_by_name.get(value_name),
                 solution.unit(value_name),
                 low_by_name.get(value_name),
@@ -741,7 +744,7 @@ def _with_numbers(empty_answer: Answer, solution: Solution, point_index: int) ->
     )
     return replace(
         empty_answer,
-        values=value_by_name_and_unit,
+        values=value_with_unit_by_name,
         account=account,
         technology=listed_entries(solution.technology),
         steps=listed_entries(solution.steps),
@@ -749,7 +752,7 @@ def _with_numbers(empty_answer: Answer, solution: Solution, point_index: int) ->
         useful=solution.useful,
         exact=bool(entry_at(solution.exact, point_index)),
         limits=pipeline_limits,
-        intervals=intervals,
+        intervals=interval_by_name,
     )
 
 
@@ -927,12 +930,12 @@ def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> It
         "time",
     } <= value_by_name.keys()  # none beyond all numbers
     if has_speedup and value_by_name.get("efficiency"):
-        processors = value_by_name["throughput"] * value_by_name["time"]
-        parallel_workers = value_by_name["speedup"] / value_by_name["efficiency"]
+        processor_count = value_by_name["throughput"] * value_by_name["time"]
+        worker_count = value_by_name["speedup"] / value_by_name["efficiency"]
         # Both are quotients of rounded numbers.
-        if parallel_workers > processors * (1 + 1e-9):
+        if worker_count > processor_count * (1 + 1e-9):
             yield Definition(
-                f"the efficiency is the speed-up divided by {parallel_workers:.4g}, the number of"
+                f"the efficiency is the speed-up divided by {worker_count:.4g}, the number of"
                 " processors and servers that can do useful work at once"
             )
         overlapping_components = [
@@ -982,13 +985,13 @@ def activity_solution(
     population: Array,
     time_by_label: Columns,
     *,
-    groups: Mapping[str, tuple[Array, Array]],
+    time_and_size_by_group: Mapping[str, tuple[Array, Array]],
     think_times: Columns,
     single_values: Columns,
     uses_by_resource: Mapping[str, tuple[Array, Array, Array]],
     parallel_values: Callable[[Columns], Columns],
     class_of_other_labels: str = "wait",
-    **further_columns: Any,
+    **further_fields: Any,
 ) -> Solution:
     """Build the solution of an activity from its mean times.
 
@@ -998,8 +1001,8 @@ def activity_solution(
     time : of a cycle, or of the whole program [s, points]
     population : processors, or arrivals a second [points]
     time_by_label : seconds of one processor by label
-    groups : time of a cycle and number of processors, or arrivals a second, of each group that has
-        a name
+    time_and_size_by_group : time of a cycle and number of processors, or arrivals a second, of each
+        group that has a name
     think_times : see `think_times`
     single_values : values that compare with one processor alone
     uses_by_resource : utilization, mean number waiting or in service, and wait of a visit, of each
@@ -1007,7 +1010,7 @@ def activity_solution(
     parallel_values : gives values that stand beside the account of components, see
         `slipstick.method.closed_form`
     class_of_other_labels : technology class of labels that are no step and no barrier; see `Labels`
-    further_columns : parts of the solution as they are
+    further_fields : parts of the solution as they are
     """
     model_labels = Labels.from_model(model, class_of_other_labels)
     account = sums_by_name(time_by_label, model_labels.component)
@@ -1022,7 +1025,7 @@ def activity_solution(
                 "throughput": CYCLE_RATE.equation(population_column, time),
                 **_efficiency_and_losses(model, account, population_column, time),
             }
-        values |= _times_and_throughputs(model, groups, np.shape(time))
+        values |= _times_and_throughputs(model, time_and_size_by_group, np.shape(time))
         for group_name, think_time in think_times.items():
             cycle_time = values[labelled_name("time", group_name)]
             values[labelled_name("response_time", group_name)] = cycle_time - think_time
@@ -1048,23 +1051,23 @@ def activity_solution(
         technology=sums_by_name(time_by_label, model_labels.technology),
         steps=time_by_label,
         useful=model.useful,
-        **further_columns,
+        **further_fields,
     )
 
 
 def _times_and_throughputs(
-    model: Model, groups: Mapping[str, tuple[Array, Array]], shape: tuple[int, ...]
+    model: Model, time_and_size_by_group: Mapping[str, tuple[Array, Array]], shape: tuple[int, ...]
 ) -> dict[str, Array]:
     """Return the time of a cycle [s] and the throughput [1/s] of each group that has a name."""
     values: dict[str, Array] = {}
     arriving_groups = {
         group.name for group in model.population.groups if group.arrivals is not None
     }
-    for group_name, (cycle_time, processors) in groups.items():
+    for group_name, (cycle_time, group_size) in time_and_size_by_group.items():
         throughput = (
-            processors
+            group_size
             if group_name in arriving_groups
-            else np.where(processors > 0, CYCLE_RATE.equation(processors, cycle_time), 0.0)
+            else np.where(group_size > 0, CYCLE_RATE.equation(group_size, cycle_time), 0.0)
         )
         values[f"time[{group_name}]"] = np.broadcast_to(cycle_time, shape)
         values[f"throughput[{group_name}]"] = np.broadcast_to(throughput, shape)
@@ -1072,13 +1075,13 @@ def _times_and_throughputs(
 
 
 def _values_of_resources(
-    model: Model, uses: Mapping[str, tuple[Array, Array, Array]]
+    model: Model, uses_by_resource: Mapping[str, tuple[Array, Array, Array]]
 ) -> dict[str, Array]:
     """Return utilization, number present and wait of each resource, by the names of these values,
     such as ``wait[disk]``.
     """
     values: dict[str, Array] = {}
-    for resource_name, (busy_column, present_column, wait_column) in uses.items():
+    for resource_name, (busy_column, present_column, wait_column) in uses_by_resource.items():
         # What is in use of a counter are the units that are there.
         use_name = "units" if resource_name in model.counters else "utilization"
         values |= {
@@ -1199,7 +1202,7 @@ def perturbed_values(
             derivatives = tape.differentiate({name: point_values[name] for name in tape.parameters})
             own_value = float(derivatives.value[0])
             slope_by_parameter = {
-                name: float(slope[0]) for name, slope in derivatives.by_parameter.items()
+                name: float(slope[0]) for name, slope in derivatives.derivative_by_parameter.items()
             }
         values_by_key[expression_key] = np.full(1 + len(moved_parameters), own_value, dtype=complex)
         for parameter_name in slope_by_parameter.keys() & position_by_parameter.keys():

@@ -256,11 +256,11 @@ def _state_of_probability(model: QueueingNetwork, answer: Answer) -> AskedValue:
 def _has_chain(model: QueueingNetwork) -> bool:
     """Return whether a Markov chain supports all constructs and arrivals of a network."""
     unknown_constructs = model.constructs - KNOWN_OF_NETWORKS[MARKOV_CHAIN]
-    has_times = any(
+    has_profile_or_trace = any(
         getattr(members, "profile", ()) or getattr(members, "trace", ())
         for members in model.members_by_chain.values()
     )
-    return not unknown_constructs and not has_times
+    return not unknown_constructs and not has_profile_or_trace
 
 
 def _reason_missing(value_name: str, notes: Iterable[str]) -> str:
@@ -313,7 +313,7 @@ def needs_simulation(
         return False
     from slipstick.method.networks.form import has_quantiles
 
-    return not has_quantiles(model, class_name, exact=value_kind == WITHIN_TARGET)
+    return not has_quantiles(model, class_name, must_be_exact=value_kind == WITHIN_TARGET)
 
 
 def value_names_in_texts(

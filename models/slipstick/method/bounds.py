@@ -98,7 +98,7 @@ class CompiledBounds(CompiledModel):
         self._tape = Tape([model.population.size, *upper_bounds, *self._lower_bounds.values()])
         self.parameters = tuple(self._tape.parameters)
         self._saturation = Saturation(model)
-        self._counts = ComputedCounts(model, BOUNDS)
+        self._computed_counts = ComputedCounts(model, BOUNDS)
         self._deadlocks = Deadlocks(model)
 
     @property
@@ -138,8 +138,11 @@ class CompiledBounds(CompiledModel):
                 {"throughput": throughput_bounds["low"]} if "low" in throughput_bounds else {}
             )
             high_columns |= {"throughput": throughput_bounds["high"]}
-        reason_by_point = {**self._saturation.reasons(values), **self._counts.reasons(values)}
-        deadlock_notes = self._deadlocks.reasons(values)
+        reason_by_point = {
+            **self._saturation.reasons_by_point(values),
+            **self._computed_counts.reasons_by_point(values),
+        }
+        deadlock_notes = self._deadlocks.reasons_by_point(values)
         low_columns["time"] = without_values_at(low_columns["time"], reason_by_point)
         return Solution(
             model=self.model.name,
@@ -322,7 +325,7 @@ def _upper_bound(model: Model) -> Expr | None:
     )
     return (
         time_of_pass(first_cycle, model, books_labels=False)
-        + (total(model.population.counts) - 1) * work_at_queues
+        + (total(model.population.processor_counts) - 1) * work_at_queues
     )
 
 

@@ -100,18 +100,19 @@ class _FurtherColumns:
     Parameters
     ----------
     population : processors, or arrivals a second [1 or 1/s]
-    stages : time of one item at each serial stage of each pipeline of identical items [s]
-    work : service that a cycle of the first group asks of each resource [s]
-    groups : of each group the time of a cycle [s], its size, and the service that a cycle asks of
-        each resource [s]
-    pipelines : time of each pipeline [s]
+    stage_times_by_pipeline : time of one item at each serial stage of each pipeline of identical
+        items [s]
+    work_by_resource : service that a cycle of the first group asks of each resource [s]
+    columns_by_group : of each group the time of a cycle [s], its size, and the service that a cycle
+        asks of each resource [s]
+    time_by_pipeline : time of each pipeline [s]
     """
 
     population: Array
-    stages: dict[str, dict[str, Array]]
-    work: dict[str, Array]
-    groups: dict[str, tuple[Array, Array, dict[str, Array]]]
-    pipelines: dict[str, Array]
+    stage_times_by_pipeline: dict[str, dict[str, Array]]
+    work_by_resource: dict[str, Array]
+    columns_by_group: dict[str, tuple[Array, Array, dict[str, Array]]]
+    time_by_pipeline: dict[str, Array]
 
 
 class ClosedForm(CompiledModel):
@@ -141,8 +142,8 @@ class ClosedForm(CompiledModel):
         refuse_unknown(model.constructs, CLOSED_FORM, KNOWN[CLOSED_FORM])
         self.model = model
         self.time = whole_time(model)
-        self.stages = _stage_times(model)
-        self.account = _account_time(model)
+        self.stages = _stage_time_expressions(model)
+        self.account = _account_expression(model)
         self._work_by_resource = (
             {} if model.population.finite else _demand_by_station(model.bodies[0], model)
         )
@@ -158,24 +159,24 @@ class ClosedForm(CompiledModel):
             for stage_time_by_name in self.stages.values()
             for stage_time in stage_time_by_name.values()
         ]
-        numbers_of_groups = [
-            number
+        expressions_of_groups = [
+            group_expression
             for cycle_time, processors, work_by_station in self._group_expressions.values()
-            for number in (cycle_time, processors, *work_by_station.values())
+            for group_expression in (cycle_time, processors, *work_by_station.values())
         ]
-        further_numbers = [
+        further_expressions = [
             model.population.size,
             *stage_times,
             *self._work_by_resource.values(),
-            *numbers_of_groups,
+            *expressions_of_groups,
             *self._span_by_pipeline.values(),
         ]
-        self.tape = Tape([self.time, self.account, *further_numbers])
+        self.tape = Tape([self.time, self.account, *further_expressions])
         self.parameters = tuple(self.tape.parameters)
         # Sweeps of the time alone evaluate nothing else.
         self._time_tape = Tape([self.time])
         self._saturation = Saturation(model)
-        self._counts = ComputedCounts(model, CLOSED_FORM)
+        self._computed_counts = ComputedCounts(model, CLOSED_FORM)
         self._deadlocks = Deadlocks(model)
         self._single_processor = (
             SingleProcessorValues(model.single, ClosedForm(model.single.model))
@@ -203,7 +204,10 @@ class ClosedForm(CompiledModel):
 
     def _reason_by_point(self, values: Values) -> dict[int, str]:
         """Return, by the index of the point, the reason why the point has no answer."""
-        return {**self._saturation.reasons(values), **self._counts.reasons(values)}
+        return {
+            **self._saturation.reasons_by_point(values),
+            **self._computed_counts.reasons_by_point(values),
+        }
 
     def brief(self, values: Values) -> Solution:
         """Return the time alone, which is fast enough for large sweeps; NaN where it comes out
@@ -219,13 +223,13 @@ class ClosedForm(CompiledModel):
         )
 
     def slopes(
-        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
+        self, values: Values, parameter_names: Sequence[str], wanted_column_names: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values with their derivatives: the time is differentiated by its tape, other
         values by differences; see `CompiledModel`.
         """
-        if list(wanted_columns) != [self.quantity]:
-            return super().slopes(values, parameter_names, wanted_columns)
+        if list(wanted_column_names) != [self.quantity]:
+            return super().slopes(values, parameter_names, wanted_column_names)
         known_values = selected_values(values, self._time_tape.parameters)
         time, slope_by_parameter = self._time_tape.slopes(known_values, parameter_names)
         time = without_values_at(_nan_where_negative(time), self._reason_by_point(values))
@@ -253,7 +257,7 @@ class ClosedForm(CompiledModel):
         is_exact = neglected_effects.neglects_nothing()
         time = _nan_where_negative(time_slopes.value)
         reason_by_point = self._reason_by_point(values)
-        deadlock_notes = self._deadlocks.reasons(values)
+        deadlock_notes = self._deadlocks.reasons_by_point(values)
         time = without_values_at(time, reason_by_point)
         single_values = (
             self._single_processor.values(values, time_slopes.value, population)
@@ -267,9 +271,9 @@ class ClosedForm(CompiledModel):
             population,
             account_slopes.contribution_by_label,
             exact=is_exact,
-            groups={
+            time_and_size_by_group={
                 group_name: (group_time, members)
-                for group_name, (group_time, members, _) in columns.groups.items()
+                for group_name, (group_time, members, _) in columns.columns_by_group.items()
             },
             think_times=think_times(self.model, values),
             single_values={
@@ -277,11 +281,11 @@ class ClosedForm(CompiledModel):
             },
             uses_by_resource=self._use_of_stations(columns, time, is_exact),
             parallel_values=lambda account: self._parallel_work.columns(
-                values, time, population, account, columns.pipelines
+                values, time, population, account, columns.time_by_pipeline
             ),
             class_of_other_labels="memory",
             once=time_slopes.value_by_label,
-            stages=columns.stages,
+            stages=columns.stage_times_by_pipeline,
             remarks=lambda index: (
                 Remarks(failed=reason_by_point[index])
                 if index in reason_by_point
@@ -300,12 +304,14 @@ class ClosedForm(CompiledModel):
         columns = iter(self.tape.run(values)[2:])
         return _FurtherColumns(
             population=next(columns),
-            stages={
+            stage_times_by_pipeline={
                 pipeline_name: {stage_name: next(columns) for stage_name in stage_names}
                 for pipeline_name, stage_names in self.stages.items()
             },
-            work={resource_name: next(columns) for resource_name in self._work_by_resource},
-            groups={
+            work_by_resource={
+                resource_name: next(columns) for resource_name in self._work_by_resource
+            },
+            columns_by_group={
                 group_name: (
                     next(columns),
                     next(columns),
@@ -313,7 +319,9 @@ class ClosedForm(CompiledModel):
                 )
                 for group_name, (_, _, station_names) in self._group_expressions.items()
             },
-            pipelines={pipeline_name: next(columns) for pipeline_name in self._span_by_pipeline},
+            time_by_pipeline={
+                pipeline_name: next(columns) for pipeline_name in self._span_by_pipeline
+            },
         )
 
     def _use_of_stations(
@@ -323,12 +331,12 @@ class ClosedForm(CompiledModel):
         # A cycle of no time has no rate: its columns are NaN and left out.
         with np.errstate(all="ignore"):
             # Of customers that arrive the size of the population is their rate already.
-            rate = columns.population / (1.0 if self.model.population.open else time)
+            cycle_rate = columns.population / (1.0 if self.model.population.open else time)
             # For each group its rate of cycles times the service that a cycle asks for.
             busy_by_resource = {
-                resource_name: rate * work_time
-                + _servers_busy_for_other_groups(resource_name, columns.groups)
-                for resource_name, work_time in columns.work.items()
+                resource_name: cycle_rate * work_time
+                + _servers_busy_for_other_groups(resource_name, columns.columns_by_group)
+                for resource_name, work_time in columns.work_by_resource.items()
             }
         return {
             resource_name: _use_without_waiting(
@@ -371,7 +379,7 @@ def _gradient(quantity: str, derivatives: Derivatives, tape: Tape, point_index: 
     """
     slope_by_parameter, input_values = (
         {name: entry_at(column, point_index) for name, column in column_by_name.items()}
-        for column_by_name in (derivatives.by_parameter, derivatives.inputs)
+        for column_by_name in (derivatives.derivative_by_parameter, derivatives.input_by_name)
     )
     return Gradient({quantity: slope_by_parameter}, input_values, tape.parameters)
 
@@ -388,22 +396,22 @@ def _servers_busy_for_other_groups(
     first.
     """
     busy_servers = np.zeros(1)
-    for cycle_time, processors, work_by_resource in list(columns_by_group.values())[1:]:
+    for cycle_time, group_size, work_by_resource in list(columns_by_group.values())[1:]:
         # A group with nothing to do takes no time and asks for nothing.
         busy_servers = busy_servers + np.where(
             work_by_resource[resource_name] > 0,
-            processors * work_by_resource[resource_name] / cycle_time,
+            group_size * work_by_resource[resource_name] / cycle_time,
             0.0,
         )
     return busy_servers
 
 
 def _use_without_waiting(
-    busy_servers: Array, servers: int, is_exact: Flags
+    busy_servers: Array, server_count: int, is_exact: Flags
 ) -> tuple[Array, Array, Array]:
     """Return utilization, number present and wait of a station at which no request ever waits."""
     zero_or_nan = np.where(is_exact, np.zeros(len(busy_servers)), np.nan)
-    return busy_servers / servers + zero_or_nan, busy_servers + zero_or_nan, zero_or_nan
+    return busy_servers / server_count + zero_or_nan, busy_servers + zero_or_nan, zero_or_nan
 
 
 def whole_time(model: Model) -> Expr:
@@ -412,7 +420,7 @@ def whole_time(model: Model) -> Expr:
     return model.population.time(lambda body: time_of_pass(body, model, time_by_node=times_by_node))
 
 
-def _account_time(model: Model) -> Expr:
+def _account_expression(model: Model) -> Expr:
     """Return the time of a cycle or program with each part booked to its label, as the mean over
     all processors; those outside a phase are idle [s].
     """
@@ -447,11 +455,11 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
     for superstep in population.supersteps:
         line_times = [time_of_pass(body, model, False, unbooked_times) for body in superstep.bodies]
         # The superstep lasts as long as its longest line; the other lines are idle for the rest.
-        longest = maximum(*line_times)
+        longest_time = maximum(*line_times)
         booked_line_times = (
             time_of_pass(body, model, True, booked_times) for body in superstep.bodies
         )
-        idle_times = (Booked(IDLE_PROCESSORS, longest - line_time) for line_time in line_times)
+        idle_times = (Booked(IDLE_PROCESSORS, longest_time - line_time) for line_time in line_times)
         mean_time = total([*booked_line_times, *idle_times], TIME) / len(line_times)
         superstep_times.append(
             superstep.repeat * (mean_time + time_of_pass(superstep.barrier, model))
@@ -485,7 +493,7 @@ def _group_expressions(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Ex
     }
 
 
-def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
+def _stage_time_expressions(model: Model) -> dict[str, dict[str, Expr]]:
     """Return the time of one item at each serial stage of each pipeline [s]; empty for supersteps,
     which may have very many pipelines.
     """
@@ -657,20 +665,20 @@ class CompiledLaw(CompiledModel):
         return self._solution_of_values(law_values, self._is_valid(values, len(law_values)))
 
     def slopes(
-        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
+        self, values: Values, parameter_names: Sequence[str], wanted_column_names: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return the law's value with its derivatives, NaN where the law does not hold; see
         `CompiledModel`.
         """
-        value, slope_by_parameter = self.tape.slopes(values, parameter_names)
+        law_values, slope_by_parameter = self.tape.slopes(values, parameter_names)
         return {
             self.quantity: (
-                np.where(self._is_valid(values, len(value)), value, np.nan),
+                np.where(self._is_valid(values, len(law_values)), law_values, np.nan),
                 slope_by_parameter,
             )
         }
 
-    def unit(self, column: str) -> str:
+    def unit(self, column_name: str) -> str:
         return str(self.law.gives.dimension)
 
     def solution(self, values: Values) -> Solution:

@@ -51,14 +51,14 @@ class Product:
 
     Parameters
     ----------
-    rate, time : names of the values
-    total : the name of the value that the product is; empty where it is a number
+    rate_name, time_name : names of the values
+    total_name : the name of the value that the product is; empty where it is a number
     population, think_time : of a closed group, where the product and X Z are that number
     """
 
-    rate: str
-    time: str
-    total: str = ""
+    rate_name: str
+    time_name: str
+    total_name: str = ""
     population: Expr | None = None
     think_time: Expr | None = None
 
@@ -73,19 +73,19 @@ class ResourceLoad:
     servers : number of its servers, or of its permits
     demand : service of one pass [s]; None of a lock, for how long it is held is a result
     visits : of one pass [1]
-    rate : of a station that has rates, for a customer alone [1]
+    speed_alone : of a station that has rates, for a customer alone [1]
     """
 
     name: str
     servers: int
     demand: Expr | None
     visits: Expr
-    rate: Expr | None = None
+    speed_alone: Expr | None = None
 
     @property
     def numbers(self) -> tuple[Expr, Expr, Expr]:
         """The demand, the visits and the speed for a customer alone."""
-        return self.demand or zero(TIME), self.visits, self.rate or Number(1.0)
+        return self.demand or zero(TIME), self.visits, self.speed_alone or Number(1.0)
 
 
 class Identities:
@@ -164,29 +164,30 @@ class Identities:
         """Yield the check rate x time = total of each product whose values a solution has."""
         for product in self._products:
             columns = solution.values
-            if product.rate not in columns or product.time not in columns:
+            if product.rate_name not in columns or product.time_name not in columns:
                 continue
             think_time = np.zeros(1)
-            message_form = f"{product.rate} x {product.time} is {{:.6g}}, but "
+            message_form = f"{product.rate_name} x {product.time_name} is {{:.6g}}, but "
             half_width = np.zeros(1)
             if product.population is not None and product.think_time is not None:
                 tape = Tape([product.population, product.think_time])
                 expected_total, think_time = tape.run(selected_values(values, tape.parameters))
                 if np.any(think_time):
                     message_form = (
-                        f"{product.rate} x ({product.time} + think time) is {{:.6g}}, but "
+                        f"{product.rate_name} x ({product.time_name} + think time) is {{:.6g}},"
+                        " but "
                     )
                 message_form += f"the number of its {self._member_noun} is {{:.6g}}"
-            elif product.total in columns:
-                expected_total = columns[product.total]
-                half_width = _half_width(solution, product.total)
-                message_form += f"{product.total} is {{:.6g}}"
+            elif product.total_name in columns:
+                expected_total = columns[product.total_name]
+                half_width = _half_width(solution, product.total_name)
+                message_form += f"{product.total_name} is {{:.6g}}"
             else:
                 continue
-            rate_column = columns[product.rate]
-            time_column = columns[product.time] + think_time
-            half_width = half_width + rate_column * _half_width(solution, product.time)
-            half_width = half_width + time_column * _half_width(solution, product.rate)
+            rate_column = columns[product.rate_name]
+            time_column = columns[product.time_name] + think_time
+            half_width = half_width + rate_column * _half_width(solution, product.time_name)
+            half_width = half_width + time_column * _half_width(solution, product.rate_name)
             product_value = rate_column * time_column
             allowed_difference = SURE_HALF_WIDTHS * half_width + _allowed_relative_difference(
                 solution
@@ -213,7 +214,7 @@ class Identities:
             # In the order of `ResourceLoad.numbers`.
             demand = next(load_values)
             visits_of_pass = next(load_values)
-            rate_alone = next(load_values)
+            speed_alone = next(load_values)
             resource_name = load.name
             number_present, mean_wait = (
                 columns.get(f"{value_kind}[{resource_name}]")
@@ -227,11 +228,11 @@ class Identities:
                 or (utilization is None and load.demand is None)
             ):
                 continue
-            counts_busy = load.rate is None and utilization is not None
+            counts_busy = load.speed_alone is None and utilization is not None
             if utilization is None or not counts_busy:
                 # Who waits where speed depends on the number present is beyond those that the same
                 # visits would make alone; with infinite servers none waits.
-                busy_servers = throughput * demand / rate_alone
+                busy_servers = throughput * demand / speed_alone
             else:
                 busy_servers = load.servers * utilization
             waiting_check = (
@@ -257,11 +258,11 @@ class Identities:
             )
             for message_form, expected_value, reported_value in checks:
                 # The absolute part is for numbers that are 0 but for rounding.
-                differs = (
+                is_different = (
                     np.abs(expected_value - reported_value)
                     > ROUNDING * np.maximum(number_present, busy_servers) + 1e-12
                 )
-                yield differs & is_computed, message_form, expected_value, reported_value
+                yield is_different & is_computed, message_form, expected_value, reported_value
 
 
 IdentityCheck = tuple[Flags, str, Array, Array]
@@ -306,7 +307,7 @@ def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, st
     remaining_solution = replace(
         solution,
         exact=np.broadcast_to(solution.exact, (solution.count,)) & ~is_removed,
-        refused=solution.refused | contradiction_by_point.keys(),
+        refused_points=solution.refused_points | contradiction_by_point.keys(),
         remarks=remarks_of,
         **remaining_tables,
     )
@@ -504,7 +505,7 @@ def _checks_of_ranges(solution: Solution) -> Iterator[IdentityCheck]:
     """Yield checks that no utilization is above 1, and that times, rates and numbers are not
     negative.
     """
-    most_busy = 1 + _allowed_relative_difference(solution)
+    largest_utilization = 1 + _allowed_relative_difference(solution)
     computes_waiting = _computes_waiting(solution)
     for value_name, column in solution.values.items():
         value_kind, name_in_brackets = value_name.partition("[")[::2]
@@ -513,7 +514,7 @@ def _checks_of_ranges(solution: Solution) -> Iterator[IdentityCheck]:
                 f"throughput x demand over servers of {name_in_brackets[:-1]} is {{:.6g}}, but"
                 f" at most {{:g}}"
             )
-            is_above_one = (column > most_busy) & computes_waiting
+            is_above_one = (column > largest_utilization) & computes_waiting
             yield is_above_one, message_form, column, np.ones(1)
         elif value_kind in _NOT_NEGATIVE:
             yield (

@@ -5,8 +5,8 @@ A `Method` says of a model whether it accepts it, or why not, and compiles it fo
 ladder of a kind of model is its methods in the order of their ranks. At each point the first
 answers that accepts the model, can be compiled for it, and takes the point. A refusal, an exception
 of the kind "cannot" (`NoAnswerError`) and a point that a method refuses while it solves
-(`Solution.refused`) go on to the next; the last is simulation, which leaves nothing out. So does a
-method that fails, such as by a matrix that is singular; the answer notes it.
+(`Solution.refused_points`) go on to the next; the last is simulation, which leaves nothing out. So
+does a method that fails, such as by a matrix that is singular; the answer notes it.
 
 Other packages add methods through the entry points of the group ``slipstick.methods``, under the
 kind of model and a name, such as ``activity/quick``.
@@ -137,7 +137,7 @@ class LadderForm(CompiledModel):
 
     Attributes
     ----------
-    refusals : by method that was asked and does not answer for the model, why not
+    refusal_by_method : by method that was asked and does not answer for the model, why not
     """
 
     def __init__(
@@ -153,8 +153,8 @@ class LadderForm(CompiledModel):
         self._must_be_smooth = must_be_smooth
         self._methods = tuple(methods)
         self._forms: dict[str, CompiledModel | None] = {}
-        self.refusals: dict[str, str] = {}
-        self._failures: dict[str, str] = {}
+        self.refusal_by_method: dict[str, str] = {}
+        self._failure_by_method: dict[str, str] = {}
         # The first method alone is compiled now: a later one may cost seconds, and no point may
         # need it.
         forms = [form for form in map(self.form, self._methods[:1]) if form is not None]
@@ -177,10 +177,10 @@ class LadderForm(CompiledModel):
         model.
         """
         if method.name not in self._forms:
-            self._forms[method.name] = self._compiled_or_refused(method)
+            self._forms[method.name] = self._form_or_refusal(method)
         return self._forms[method.name]
 
-    def _compiled_or_refused(self, method: Method) -> CompiledModel | None:
+    def _form_or_refusal(self, method: Method) -> CompiledModel | None:
         """Compile the model for a method, or record why the method does not answer for it and
         return None.
         """
@@ -189,14 +189,14 @@ class LadderForm(CompiledModel):
             acceptance = method.accepts(self.model, self._must_be_smooth)
             if acceptance.yes:
                 return acceptance.form or method.compiled(*self._arguments)
-            self.refusals[method.name] = acceptance.why_not
+            self.refusal_by_method[method.name] = acceptance.why_not
         except NoAnswerError as error:
-            self.refusals[method.name] = str(error)
+            self.refusal_by_method[method.name] = str(error)
         except SlipstickError:
             raise
         except Exception as error:  # noqa: BLE001  # also of packages outside; it is noted
-            self.refusals[method.name] = self._failures[method.name] = _failure_sentence(
-                method, error
+            self.refusal_by_method[method.name] = self._failure_by_method[method.name] = (
+                _failure_sentence(method, error)
             )
         return None
 
@@ -215,7 +215,9 @@ class LadderForm(CompiledModel):
         for method in self._methods:
             if not method.partial and (form := self.form(method)) is not None:
                 return method, form
-        reasons_in_words = "; ".join(f"{name}: {reason}" for name, reason in self.refusals.items())
+        reasons_in_words = "; ".join(
+            f"{name}: {reason}" for name, reason in self.refusal_by_method.items()
+        )
         raise NoAnswerError(f"no method answers for {self.model.name}: {reasons_in_words}")
 
     @property
@@ -237,17 +239,17 @@ class LadderForm(CompiledModel):
         """
         return self._first_method_of_all_points[0].estimates
 
-    def blocks(self, values: Values, count: int) -> Iterator[PointIndexes]:
+    def blocks(self, values: Values, point_count: int) -> Iterator[PointIndexes]:
         """Divide points by method, then into blocks that are solved together."""
-        for point_indexes, _, form in self._assigned_points(values, count):
+        for point_indexes, _, form in self._assigned_points(values, point_count):
             yield from (
                 point_indexes[block_indexes]
                 for block_indexes in form.blocks({}, len(point_indexes))
             )
 
-    def simulated_count(self, values: Values, count: int) -> int:
+    def simulated_point_count(self, values: Values, point_count: int) -> int:
         """Return the number of points that are simulated."""
-        assigned_points = self._assigned_points(values, count)
+        assigned_points = self._assigned_points(values, point_count)
         return sum(
             len(point_indexes) for point_indexes, method, _ in assigned_points if method.estimates
         )
@@ -280,49 +282,49 @@ class LadderForm(CompiledModel):
         """Solve by the last method of the ladder, simulation, which neglects nothing."""
         form = self.form(self._methods[-1])
         if form is None:
-            raise NoAnswerError(self.refusals[self._methods[-1].name])
+            raise NoAnswerError(self.refusal_by_method[self._methods[-1].name])
         return form.solution(values)
 
     def slopes(
-        self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
+        self, values: Values, parameter_names: Sequence[str], wanted_column_names: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values with their derivatives: from the method itself if one method solves all
         points and no value is an amount, else by differences.
         """
         assigned_points = self._assigned_points(values, count_of_points(values))
         has_amounts = self.amounts is not None and any(
-            name.startswith("amount[") for name in wanted_columns
+            name.startswith("amount[") for name in wanted_column_names
         )
         # Amounts are computed from the solution, as are the values of customers beside servers that
         # are away, and methods may take over from each other between two points: differences
         # contain all of this.
-        if has_amounts or self.of_customers is not None or len(assigned_points) > 1:
-            return super().slopes(values, parameter_names, wanted_columns)
+        if has_amounts or self.remove_absent_servers is not None or len(assigned_points) > 1:
+            return super().slopes(values, parameter_names, wanted_column_names)
         ((_, _, form),) = assigned_points
         try:
             return form.slopes(
-                selected_values(values, form.parameters), parameter_names, wanted_columns
+                selected_values(values, form.parameters), parameter_names, wanted_column_names
             )
         except SlipstickError:
             raise
         except Exception:  # noqa: BLE001  # differences climb the ladder, which notes it
-            return super().slopes(values, parameter_names, wanted_columns)
+            return super().slopes(values, parameter_names, wanted_column_names)
 
-    def unit(self, column: str) -> str:
-        return self._first_method_of_all_points[1].unit(column)
+    def unit(self, column_name: str) -> str:
+        return self._first_method_of_all_points[1].unit(column_name)
 
     def _assigned_points(
-        self, values: Values, count: int
+        self, values: Values, point_count: int
     ) -> list[tuple[PointIndexes, Method, CompiledModel]]:
         """Assign each point to the first method of the ladder that takes it."""
         assigned_points: list[tuple[PointIndexes, Method, CompiledModel]] = []
         values = self.values_for_solution(values)
-        is_unsolved = np.ones(count, dtype=bool)
+        is_unsolved = np.ones(point_count, dtype=bool)
         for method in self._methods:
             if not is_unsolved.any():
                 return assigned_points
             if (form := self.form(method)) is not None:
-                is_taken = is_unsolved & np.broadcast_to(_is_taken(form, values), (count,))
+                is_taken = is_unsolved & np.broadcast_to(_is_taken(form, values), (point_count,))
                 assigned_points += (
                     [(np.flatnonzero(is_taken), method, form)] if is_taken.any() else []
                 )
@@ -347,7 +349,7 @@ class LadderForm(CompiledModel):
             solved_parts = self._solved_in_parts(values, point_indexes, method, form, solve)
             earlier_methods = self._methods[: self._methods.index(method)]
             for earlier_method in earlier_methods:
-                if failure_sentence := self._failures.get(earlier_method.name):
+                if failure_sentence := self._failure_by_method.get(earlier_method.name):
                     reason_of = dict.fromkeys(point_indexes, failure_sentence).get
                     solved_parts = _parts_with_reasons(solved_parts, reason_of)
             all_parts += solved_parts
@@ -389,15 +391,15 @@ class LadderForm(CompiledModel):
                     )
                 ]
             failure_sentence = _failure_sentence(method, error)
-            if not (next_method := self._next_accepting(method)):
+            if not (next_method := self._next_accepting_method(method)):
                 raise NoAnswerError(failure_sentence) from error
             solved_parts = self._solved_in_parts(values, point_indexes, *next_method, solve)
             return _parts_with_reasons(solved_parts, lambda _: failure_sentence)
         # A solution that breaks an identity is refused at that point, and the next method is asked.
         if self.identities is not None:
             solution = self.identities(solution, point_values)
-        refused_positions = sorted(solution.refused)
-        if not refused_positions or not (next_method := self._next_accepting(method)):
+        refused_positions = sorted(solution.refused_points)
+        if not refused_positions or not (next_method := self._next_accepting_method(method)):
             return [(point_indexes, solution)]
         reason_by_index = {
             point_indexes[position]: solution.remarks_at(position).failed
@@ -410,13 +412,13 @@ class LadderForm(CompiledModel):
         answered_part = [(point_indexes, solution)] if has_answers else []
         return answered_part + _parts_with_reasons(solved_parts, reason_by_index.get)
 
-    def _next_accepting(self, method: Method) -> tuple[Method, CompiledModel] | None:
+    def _next_accepting_method(self, method: Method) -> tuple[Method, CompiledModel] | None:
         """Return the next method on the ladder that answers for the model, with the model compiled
         by it; None after the last.
         """
-        for higher_method in self._methods[self._methods.index(method) + 1 :]:
-            if (form := self.form(higher_method)) is not None:
-                return higher_method, form
+        for later_method in self._methods[self._methods.index(method) + 1 :]:
+            if (form := self.form(later_method)) is not None:
+                return later_method, form
         return None
 
     def _with_intervals(self, solution: Solution) -> Solution:

@@ -100,7 +100,7 @@ def _compile_bounds(
     return CompiledBounds(cast(Model, model))
 
 
-def _accepts_simulation(model: Subject, must_be_smooth: bool) -> Acceptance:
+def _accept_unless_smooth(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept every model, unless derivatives or thousands of points are requested."""
     return Acceptance(False, NOT_SIMULATED) if must_be_smooth else Acceptance(True)
 
@@ -125,7 +125,7 @@ def _compile_network(
     return CompiledNetwork(network, method_name)
 
 
-def _accepts_solved_network(model: Subject, must_be_smooth: bool) -> Acceptance:
+def _accept_solved_network(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept a network that a solver answers at its own values: exactly, by a small Markov chain,
     or by an approximation whose measured error is at most a tenth.
     """
@@ -136,19 +136,19 @@ def _accepts_solved_network(model: Subject, must_be_smooth: bool) -> Acceptance:
 
     form = CompiledNetwork(network, BEST)
     solution = form.solution({})
-    if not solution.refused:
+    if not solution.refused_points:
         return Acceptance(True, form=form)
     return Acceptance(False, solution.remarks_at(0).failed or "no solver answers")
 
 
-def _accepts_lowered(model: Subject, must_be_smooth: bool) -> Acceptance:
+def _accept_lowered_network(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept a network that a Markov chain solves as an activity."""
     return Acceptance(
         not must_be_smooth and bool(cast(QueueingNetwork, model).constructs & LOWERED)
     )
 
 
-def _accepts_large_error(model: Subject, must_be_smooth: bool) -> Acceptance:
+def _accept_large_error(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept an approximation with a large error only where nothing may be simulated."""
     return Acceptance(
         must_be_smooth, "" if must_be_smooth else "its measured error is over a tenth"
@@ -184,7 +184,7 @@ _METHODS_OF_ACTIVITIES = (
         ACTIVITY,
         _compile_simulation,
         SIMULATION_RANK,
-        _accepts_simulation,
+        _accept_unless_smooth,
         estimates=True,
     ),
     Method(BOUNDS, ACTIVITY, _compile_bounds),
@@ -203,7 +203,7 @@ _OWN_METHODS = (
         NETWORK,
         partial(_compile_network, BEST),
         EXACT_RANK,
-        _accepts_solved_network,
+        _accept_solved_network,
         knows=KNOWN_OF_NETWORKS[BEST],
     ),
     Method(
@@ -211,7 +211,7 @@ _OWN_METHODS = (
         NETWORK,
         partial(_compile_network, LINEARIZER),
         APPROXIMATE_RANK,
-        _accepts_large_error,
+        _accept_large_error,
     ),
     *(
         Method(
@@ -219,7 +219,7 @@ _OWN_METHODS = (
             NETWORK,
             partial(_compile_network, name),
             CHAIN_RANK if name == MARKOV_CHAIN else None,
-            _accepts_lowered,
+            _accept_lowered_network,
             partial=True,
             knows=KNOWN_OF_NETWORKS.get(name, frozenset()),
         )
@@ -231,7 +231,7 @@ _OWN_METHODS = (
         NETWORK,
         _compile_network_simulation,
         SIMULATION_RANK,
-        _accepts_simulation,
+        _accept_unless_smooth,
         estimates=True,
         knows=KNOWN[SIMULATION],
     ),
@@ -353,7 +353,7 @@ def form_of(
     if isinstance(model, Model | QueueingNetwork):
         form.identities = Identities(model).without_contradictions
         if model.absences:
-            form.of_customers = FUNCTIONS["solutions of customers"](model)
+            form.remove_absent_servers = FUNCTIONS["solutions of customers"](model)
         # An amount is computed from values, of which bounds have none.
         if model.amounts and method != BOUNDS:
             form.amounts = Amounts(model, form.quantity, form.slopes)
@@ -386,11 +386,11 @@ def default_answer(
         return answer
     if isinstance(model, QueueingNetwork):
         is_plain_simulation = answer.method == SIMULATION and answer.check is None
-        refusal_reason = form.refusals.get(BEST) if is_plain_simulation else None
+        refusal_reason = form.refusal_by_method.get(BEST) if is_plain_simulation else None
         simulation_notes = (f"simulated by default: {refusal_reason}",) if refusal_reason else ()
         return replace(answer, notes=(*simulation_notes, *answer.notes))
     if answer.method == SIMULATION and answer.check is None:
-        refusal_reason = form.refusals.get(CLOSED_FORM)
+        refusal_reason = form.refusal_by_method.get(CLOSED_FORM)
         simulation_note = f"simulated by default: {refusal_reason}" if refusal_reason else SIMULATED
         return replace(answer, notes=(*answer.notes, simulation_note))
     return _with_stage_takeovers(form.closed, answer)

@@ -73,7 +73,7 @@ which simulation gives [1].
 """
 
 # Kept here, because methods do not import the module of units.
-_SECONDS = {
+_SECONDS_BY_UNIT = {
     "us": 1e-6,
     "ms": 1e-3,
     "s": 1.0,
@@ -88,43 +88,43 @@ _TIME_UNTIL = late_pattern(r"time_until\[(?P<station>.+),(?P<present>0|[1-9][0-9
 _VALUE_AT_TIME = late_pattern(
     r"(?P<kind>queue_length|probability)_at\[(?P<inside>.+),"
     r"(?:(?P<seconds>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?)"
-    rf"(?: ?(?P<unit>{'|'.join(_SECONDS)}))?|(?P<path>parameters\.[A-Za-z0-9_-]+))\]"
+    rf"(?: ?(?P<unit>{'|'.join(_SECONDS_BY_UNIT)}))?|(?P<path>parameters\.[A-Za-z0-9_-]+))\]"
 )
 
 
-def passage_of(value_name: str) -> tuple[str, int] | None:
+def station_and_count_of_passage(value_name: str) -> tuple[str, int] | None:
     """Parse the name of a first passage time: return the station and the number of customers, None
     for another name.
 
-    >>> passage_of("time_until[door,2]"), passage_of("time")
+    >>> station_and_count_of_passage("time_until[door,2]"), station_and_count_of_passage("time")
     (('door', 2), None)
     """
     name_match = _TIME_UNTIL.fullmatch(value_name)
     return (name_match["station"], int(name_match["present"])) if name_match else None
 
 
-def transient_value_of(value_name: str) -> tuple[str, str] | None:
+def steady_name_and_time_of(value_name: str) -> tuple[str, str] | None:
     """Parse the name of a transient value: return the name of the steady-state value and the time
     after the start, in seconds or as a path; None for another name.
 
     >>> (
-    ...     transient_value_of("queue_length_at[door,2 min]"),
-    ...     transient_value_of("probability_at[door,2,parameters.when]"),
-    ...     transient_value_of("time"),
+    ...     steady_name_and_time_of("queue_length_at[door,2 min]"),
+    ...     steady_name_and_time_of("probability_at[door,2,parameters.when]"),
+    ...     steady_name_and_time_of("time"),
     ... )
     (('queue_length[door]', '120.0'), ('probability[door,2]', 'parameters.when'), None)
     """
     if not (name_match := _VALUE_AT_TIME.fullmatch(value_name)):
         return None
     seconds = name_match["path"] or str(
-        float(name_match["seconds"]) * _SECONDS[name_match["unit"] or "s"]
+        float(name_match["seconds"]) * _SECONDS_BY_UNIT[name_match["unit"] or "s"]
     )
     return f"{name_match['kind']}[{name_match['inside']}]", seconds
 
 
 def is_transient(value_name: str) -> bool:
     """Return whether a name is the name of a transient value of a network."""
-    return bool(passage_of(value_name) or transient_value_of(value_name))
+    return bool(station_and_count_of_passage(value_name) or steady_name_and_time_of(value_name))
 
 
 class AnswerNames(Mapping[str, str]):
@@ -175,7 +175,9 @@ class AnswerNames(Mapping[str, str]):
 
     def _unit_of_value(self, value_name: str) -> str:
         """Return the base unit of a value that is no end of an interval."""
-        if self._filling_resources and (steady_name_and_time := transient_value_of(value_name)):
+        if self._filling_resources and (
+            steady_name_and_time := steady_name_and_time_of(value_name)
+        ):
             probability_at_time = _PROBABILITY.fullmatch(steady_name_and_time[0])
             if probability_at_time and probability_at_time["station"] in self._filling_resources:
                 return unit_of(value_name)
@@ -309,7 +311,7 @@ def is_of_absence(value_name: str, labels: Container[str]) -> bool:
     return any(name.removeprefix("wait:") in labels for name in names_in_brackets if name)
 
 
-def first_quantity(
+def name_of_first_quantity(
     model: Model | QueueingNetwork | AddedModel | Law, method: str | None = None
 ) -> str:
     """Return the name of the first value of an answer for a model.
@@ -420,7 +422,7 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
         yield from (
             f"technology[{technology}]"
             for technology in map(
-                Labels(model_labels.steps, label_class).technology, account_labels
+                Labels(model_labels.classes_by_label, label_class).technology, account_labels
             )
         )
     yield from (f"step[{label}]" for label in account_labels)
@@ -442,7 +444,7 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
         yield from _names_in_simulation(model)
 
 
-def cycles_by_label(model: Model) -> dict[str, Activity]:
+def cycle_by_group(model: Model) -> dict[str, Activity]:
     """Return the cycle of each of several groups by its name, else the first by an empty name."""
     groups = model.population.groups
     return {group.name: group.cycle for group in groups[1:] and groups} or {"": model.bodies[0]}
@@ -450,7 +452,7 @@ def cycles_by_label(model: Model) -> dict[str, Activity]:
 
 def _names_in_simulation(model: Model) -> Iterator[str]:
     """List the names of the values of an activity that only simulation can give."""
-    for group_name, cycle in cycles_by_label(model).items():
+    for group_name, cycle in cycle_by_group(model).items():
         if think_step(cycle) is None:
             yield from (
                 labelled_name("time_quantile", group_name, f"{level:g}") for level in QUANTILES
@@ -551,7 +553,7 @@ def _account_labels(model: Model, counts_waiting: bool) -> Iterator[str]:
             f"wait:{resource_name}" for resource_name in _resources_in_use(model, counts_waiting)
         )
     has_idle_processors = isinstance(population, PhasedPopulation) and (
-        counts_waiting or len(set(population.counts)) > 1
+        counts_waiting or len(set(population.processor_counts)) > 1
     )
     if has_idle_processors or isinstance(population, SuperstepPopulation):
         yield IDLE_PROCESSORS

@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from slipstick.sim.plan.plan import Plan
     from slipstick.sim.short_check import CheckResult, Expected
 
-Simulated = Callable[[Values], Solution]
+SimulatePoints = Callable[[Values], Solution]
 """A function that answers points by the usual simulation."""
 
 
@@ -110,7 +110,7 @@ def check_solution(
     values: Values,
     solution: Solution,
     simulation: Simulation,
-    simulate: Simulated,
+    simulate: SimulatePoints,
 ) -> Solution:
     """Check a solution by a short simulation of some points; a point whose check contradicts the
     answer is answered by simulation.
@@ -167,7 +167,10 @@ def check_solution(
 
 
 def _with_simulated_answers(
-    values: Values, solution: Solution, verdict_by_point: Mapping[int, Verdict], simulate: Simulated
+    values: Values,
+    solution: Solution,
+    verdict_by_point: Mapping[int, Verdict],
+    simulate: SimulatePoints,
 ) -> Solution:
     """Return a solution in which answers of the usual simulation replace rejected ones."""
     rejected_indexes = [
@@ -233,15 +236,18 @@ def _verdict_by_simulation(verdict: Verdict, simulated_answer: Solution) -> Verd
     ):
         return verdict
     means_and_ends = (simulated_answer.values, simulated_answer.low, simulated_answer.high)
-    if not all(rejected_answer.name in table for table in means_and_ends):
+    if not all(rejected_answer.name in column_by_name for column_by_name in means_and_ends):
         return verdict
-    mean, low, high = (float(entry_at(table[rejected_answer.name], 0)) for table in means_and_ends)
+    mean, low, high = (
+        float(entry_at(column_by_name[rejected_answer.name], 0))
+        for column_by_name in means_and_ends
+    )
     if not mean > 0:
         return verdict
     percent = 100 * abs(rejected_answer.value / mean - 1)
     if low <= rejected_answer.value <= high and high - low <= _NARROW_WIDTH * mean:
-        agreement = f"within {max(percent, 0.01):.2g} % of a simulation"
-        return Verdict(AGREED, agreement, value=verdict.value, mean=mean)
+        agreement_sentence = f"within {max(percent, 0.01):.2g} % of a simulation"
+        return Verdict(AGREED, agreement_sentence, value=verdict.value, mean=mean)
     return replace(verdict, word=REPLACED, reason=f"{float(f'{percent:.2g}'):g} % off")
 
 
@@ -351,9 +357,9 @@ def _verdict_by_short_run(
 
     try:
         is_network = isinstance(subject, QueueingNetwork)
-        plan, expected_by_group = (_expected_of_network if is_network else _expected_of_activity)(
-            subject, parameter_values, solution, point_index
-        )
+        plan, expected_by_group = (
+            _plan_and_expectations_of_network if is_network else _plan_and_expectations_of_activity
+        )(subject, parameter_values, solution, point_index)
         event_limit = EVENTS * (NETWORK_FACTOR if is_network else 1)
         if isinstance(simulation.check, int):
             event_limit = simulation.check
@@ -366,15 +372,15 @@ def _verdict_by_short_run(
         waits_and_utilizations = _waits_and_utilizations(plan, solution, point_index)
         simulate_shortly = check_by_short_run if simulation.check == CHECK_AGAIN else stored_check
         short_run = simulate_shortly(plan, expected_by_group, event_limit, waits_and_utilizations)
-        if factor := _factor_of_longer_run(short_run, expected_by_group[short_run.group]):
+        if event_factor := _factor_of_longer_run(short_run, expected_by_group[short_run.group]):
             short_run = simulate_shortly(
-                plan, expected_by_group, factor * event_limit, waits_and_utilizations
+                plan, expected_by_group, event_factor * event_limit, waits_and_utilizations
             )
     except SlipstickError as error:
         return Verdict(NOT_CHECKED, f"it is not simulated: {error}")
     except Exception as error:  # noqa: BLE001  # the answer stands without its check
-        fault = f"{type(error).__name__}: {error}"
-        return Verdict(NOT_CHECKED, f"the check failed, a fault of slipstick ({fault})")
+        fault_text = f"{type(error).__name__}: {error}"
+        return Verdict(NOT_CHECKED, f"the check failed, a fault of slipstick ({fault_text})")
     if short_run.verdict == UNSETTLED:
         return Verdict(NOT_CHECKED, f"{short_run.reason}, after {short_run.events:,} events")
     verdict = _verdict_of(short_run, plan, solution, point_index, waits_and_utilizations)
@@ -521,7 +527,7 @@ def _waits_and_utilizations(plan: Plan, solution: Solution, point_index: int) ->
 Expectations: TypeAlias = "dict[int, Expected]"
 
 
-def _expected_of_activity(
+def _plan_and_expectations_of_activity(
     model: Model | QueueingNetwork,
     parameter_values: Mapping[str, float],
     solution: Solution,
@@ -572,9 +578,9 @@ def _expected_of_activity(
                 execution_times,
             )
     return plan, {
-        group_index: expected_mean
-        for group_index, expected_mean in expected_by_group.items()
-        if np.isfinite(expected_mean.mean)
+        group_index: expectation
+        for group_index, expectation in expected_by_group.items()
+        if np.isfinite(expectation.mean)
     }
 
 
@@ -590,7 +596,7 @@ def _names_in_branches(model: Model) -> set[str]:
     }
 
 
-def _expected_of_network(
+def _plan_and_expectations_of_network(
     model: Model | QueueingNetwork,
     parameter_values: Mapping[str, float],
     solution: Solution,
@@ -615,9 +621,9 @@ def _expected_of_network(
                 mean_time, TOLERANCES["usual"], False, cycles_of_group, step_times, execution_times
             )
     return planned_network.plan, {
-        group_index: expected_mean
-        for group_index, expected_mean in expected_by_group.items()
-        if np.isfinite(expected_mean.mean)
+        group_index: expectation
+        for group_index, expectation in expected_by_group.items()
+        if np.isfinite(expectation.mean)
     }
 
 

@@ -39,7 +39,7 @@ class Absence(NamedTuple):
     delay: str = ""
 
 
-def works_overtime(station: str, discipline: str, absences: Mapping[str, Absence]) -> bool:
+def works_overtime(station_name: str, discipline: str, absences: Mapping[str, Absence]) -> bool:
     """Return whether servers of a station that go off duty first end the services under way.
 
     In the simulation, a server that goes off duty occupies a server at once, so that it comes back
@@ -48,9 +48,9 @@ def works_overtime(station: str, discipline: str, absences: Mapping[str, Absence
 
     Parameters
     ----------
-    station, discipline : its name and discipline
+    station_name, discipline : its name and discipline
     absences : of the model
     """
     return not DISCIPLINES[discipline].preemptive and any(
-        absence.station == station and absence.by == OFF_DUTY for absence in absences.values()
+        absence.station == station_name and absence.by == OFF_DUTY for absence in absences.values()
     )

@@ -71,7 +71,7 @@ from slipstick.model.steps import (
     Combination,
     ModelPart,
     NumberRange,
-    arguments_of,
+    argument_texts,
     constructs_of,
     distinct_activities,
     fractional_part,
@@ -173,14 +173,14 @@ class Step(Activity):
         if self.weight is None:
             return (time_range,)
         description = f"the weight of step {self.name}"
-        return time_range, NumberRange(description, self.weight, above=True)
+        return time_range, NumberRange(description, self.weight, excludes_least=True)
 
     @property
     def variation(self) -> Expr:
         return ALWAYS if self.scv > 0 else NEVER
 
     def __repr__(self) -> str:
-        _, _, *label_texts = arguments_of(self)
+        _, _, *label_texts = argument_texts(self)
         time_text = f"{python_text(self.time)}, name={self.name!r}"
         if self.resource is None:
             return f"delay({', '.join([time_text, *label_texts])})"
@@ -253,7 +253,7 @@ class Fork(Activity):
         if self.join is None:
             return ()
         branch_count = float(len(self.branches))
-        return (NumberRange("the join of a fork", self.join, most=branch_count, whole=True),)
+        return (NumberRange("the join of a fork", self.join, most=branch_count, is_whole=True),)
 
     @property
     def unawaited_children(self) -> tuple[Activity, ...]:
@@ -279,15 +279,18 @@ class Choice(Activity):
 
     @property
     def executions(self) -> tuple[Expr, ...]:
-        return self.odds
+        return self.probabilities
 
     @property
-    def odds(self) -> tuple[Expr, ...]:
+    def probabilities(self) -> tuple[Expr, ...]:
         return tuple(probability for probability, _ in self.options)
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
-        return tuple(NumberRange("a probability", p, most=1.0) for p in self.odds)
+        return tuple(
+            NumberRange("a probability", probability, most=1.0)
+            for probability in self.probabilities
+        )
 
 
 SPREADS = {
@@ -367,7 +370,7 @@ class Hold(Activity):
         if self.permits is None:
             return ()
         description = f"the permits of a hold of {self.resource}"
-        return (NumberRange(description, self.permits, least=1.0, whole=True),)
+        return (NumberRange(description, self.permits, least=1.0, is_whole=True),)
 
     @property
     def executions(self) -> tuple[Expr, ...]:
@@ -482,14 +485,15 @@ class Attempt(Activity):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.visit, Hold) or (isinstance(self.visit, Step) and self.resource)):
-            kind = "delay" if isinstance(self.visit, Step) else self.visit.kind
+            kind_in_words = "delay" if isinstance(self.visit, Step) else self.visit.kind
             copies_hint = (
                 "; a step at one of several copies is a choice: name one station"
                 if isinstance(self.visit, Choice)
                 else ""
             )
             raise ModelError(
-                f"an attempt is one step at a station, or one hold, and no {kind}{copies_hint}"
+                "an attempt is one step at a station, or one hold, and no"
+                f" {kind_in_words}{copies_hint}"
             )
         time_limits = [
             time_limit for time_limit in (self.timeout, self.patience) if time_limit is not None
@@ -683,7 +687,7 @@ class Pipeline(Activity):
     def ranges(self) -> tuple[NumberRange, ...]:
         # Bodies that are written item by item leave no room for a fraction of an item.
         description = f"the number of items of {self.name}"
-        return (NumberRange(description, self.items, 1.0, whole=not self.identical),)
+        return (NumberRange(description, self.items, 1.0, is_whole=not self.identical),)
 
     @property
     def identical(self) -> bool:
@@ -1053,9 +1057,11 @@ def repeat(
     if isinstance(count, Sequence):
         if scv is not None:
             raise ModelError("a repeat has probabilities of its counts, or an scv; not both")
-        return _rounds_by_probability([as_count(p, "a probability") for p in count], body)
+        return _rounds_by_probability(
+            [as_count(probability, "a probability") for probability in count], body
+        )
     mean_count = as_count(count, "the count of repeat")
-    at_least(mean_count, 0, "the count of repeat")
+    check_at_least(mean_count, 0, "the count of repeat")
     if scv is None:
         return Repeat(mean_count, body, spread)
     return _rounds_by_moments(mean_count, as_count(scv, "the scv of a count"), body)
@@ -1097,7 +1103,7 @@ def _rounds_by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
 
     Below the variance of W alone g is negative, so that its range refuses it.
     """
-    at_least(scv, 0, "the scv of a count")
+    check_at_least(scv, 0, "the scv of a count")
     _check_scv(mean, scv)
     mean_if_any = maximum(mean, (scv * mean + mean - 1) / 2)
     variance = maximum((scv + 1) * mean * mean_if_any - mean_if_any * mean_if_any, 0.0)
@@ -1170,10 +1176,10 @@ def hold(
     hold('server', delay(1.0, name='reply'), after=delay(2.0, name='log'))
     """
     check_name(resource)
-    description = f"the permits of a hold of {resource}"
-    permit_count = None if permits is None else as_count(permits, description)
+    permits_in_words = f"the permits of a hold of {resource}"
+    permit_count = None if permits is None else as_count(permits, permits_in_words)
     if permit_count is not None:
-        at_least(permit_count, 1, description)
+        check_at_least(permit_count, 1, permits_in_words)
     if after is None:
         body, after = _first_and_second_phase(resource, body)
     # One permit is the plain hold, which every method knows.
@@ -1199,16 +1205,16 @@ def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Ac
     return then(*parts_before), then(*parts_after) if parts_after else None
 
 
-def rename_replies(activity: Activity, resource: str, copy_name: str) -> Activity:
+def rename_replies(activity: Activity, resource: str, copy_resource: str) -> Activity:
     """Return an activity in which the replies for a resource become replies for one of its
     copies.
     """
     if activity == EarlyReply(resource):
-        return EarlyReply(copy_name)
+        return EarlyReply(copy_resource)
     if not activity.children:
         return activity
     return activity.rebuilt(
-        [rename_replies(child, resource, copy_name) for child in activity.children]
+        [rename_replies(child, resource, copy_resource) for child in activity.children]
     )
 
 
@@ -1281,7 +1287,7 @@ def attempt(
         None if queue is None else as_count(queue, f"the queue of an attempt at {resource}")
     )
     if queue_limit is not None:
-        at_least(queue_limit, 0, f"the queue of an attempt at {resource}")
+        check_at_least(queue_limit, 0, f"the queue of an attempt at {resource}")
     make_attempt = partial(
         Attempt,
         visit,
@@ -1316,17 +1322,17 @@ def _balking_choice(balking: Sequence[Like], make_attempt: Callable[..., Attempt
     """
     balking_probabilities = (
         Number(0.0),
-        *(as_count(p, "a probability of balking") for p in balking),
+        *(as_count(probability, "a probability of balking") for probability in balking),
     )
     known_probabilities = [
-        p.value
-        for p in balking_probabilities
-        if isinstance(p, Number | Parameter) and p.value is not None
+        probability.value
+        for probability in balking_probabilities
+        if isinstance(probability, Number | Parameter) and probability.value is not None
     ]
     if known_probabilities != sorted(known_probabilities) or known_probabilities[-1] > 1:
         raise ModelError(
             "probabilities of balking do not fall with the queue, and are at most 1, got"
-            f" {', '.join(f'{p:g}' for p in known_probabilities[1:])}"
+            f" {', '.join(f'{probability:g}' for probability in known_probabilities[1:])}"
         )
     options = [
         (
@@ -1474,7 +1480,7 @@ def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipel
     """
     built_stages = tuple(stage if isinstance(stage, Stage) else serial(stage) for stage in stages)
     item_count = as_count(items, "the items of a pipeline")
-    at_least(item_count, 1, "the items of a pipeline")
+    check_at_least(item_count, 1, "the items of a pipeline")
     check_name(name)
     if not built_stages:
         raise ModelError(f"pipeline {name} needs at least one stage")
@@ -1545,20 +1551,20 @@ def map_steps(
     """
     rebuilt_by_id = {} if rebuilt_by_id is None else rebuilt_by_id
 
-    def rebuild(part: Activity) -> Activity:
+    def rebuild(old_part: Activity) -> Activity:
         """Return the copy of a part of the tree; make it if there is none yet."""
-        if id(part) not in rebuilt_by_id:
+        if id(old_part) not in rebuilt_by_id:
             changed_activity = (
-                change(part)
-                if isinstance(part, Step)
-                else part.rebuilt([rebuild(child) for child in part.children])
+                change(old_part)
+                if isinstance(old_part, Step)
+                else old_part.rebuilt([rebuild(child) for child in old_part.children])
             )
-            rebuilt_by_id[id(part)] = (
+            rebuilt_by_id[id(old_part)] = (
                 replace(changed_activity, name=rename(changed_activity.name))
                 if isinstance(changed_activity, Pipeline)
                 else changed_activity
             )
-        return rebuilt_by_id[id(part)]
+        return rebuilt_by_id[id(old_part)]
 
     return rebuild(activity)
 
@@ -1605,27 +1611,29 @@ def as_time(value: Like, name: str) -> Expr:
     return _require_dimension(value, TIME, f"the time of {name}")
 
 
-def as_count(value: Like, description: str) -> Expr:
+def as_count(value: Like, count_in_words: str) -> Expr:
     """Return a count as an expression; raise if it has a unit."""
-    return _require_dimension(as_expr(value), COUNT, description)
+    return _require_dimension(as_expr(value), COUNT, count_in_words)
 
 
-def _require_dimension(value: Expr, dimension: Dimension, description: str) -> Expr:
+def _require_dimension(value: Expr, dimension: Dimension, value_in_words: str) -> Expr:
     """Return an expression; raise if its dimension is not the given one. A plain 0 fits any
     dimension.
     """
     if value == Number(0.0):
         return total((), dimension)
     if value.dimension != dimension:
-        raise ModelError(f"{description} must be a [{dimension}], got [{value.dimension}]: {value}")
+        raise ModelError(
+            f"{value_in_words} must be a [{dimension}], got [{value.dimension}]: {value}"
+        )
     return value
 
 
-def at_least(value: Expr, least: int, description: str) -> None:
+def check_at_least(value: Expr, least: int, count_in_words: str) -> None:
     """Raise if a count has a known value that is less than the least allowed."""
     if (
         isinstance(value, Number | Parameter)
         and value.value is not None
         and not value.value >= least
     ):
-        raise ModelError(f"{description} must be at least {least}, got {value.value:g}")
+        raise ModelError(f"{count_in_words} must be at least {least}, got {value.value:g}")

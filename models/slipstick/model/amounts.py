@@ -24,8 +24,8 @@ def answer_value(name: str) -> Parameter:
     >>> answer_value("utilization[cpu]"), str(answer_value("throughput").dimension)
     (answer.utilization.cpu, '1/s')
     """
-    labels = re.sub(r"[^A-Za-z0-9_-]+", ".", name).strip(".")
-    return Parameter(_PREFIX + labels, _DIMENSIONS[unit_of(name)])
+    dotted_name = re.sub(r"[^A-Za-z0-9_-]+", ".", name).strip(".")
+    return Parameter(_PREFIX + dotted_name, _DIMENSIONS[unit_of(name)])
 
 
 def is_answer_value(name: str) -> bool:
@@ -47,10 +47,10 @@ def input_parameters(expressions: Iterable[Expr]) -> dict[str, Parameter]:
     }
 
 
-def values_needed(amount: Expr) -> frozenset[str]:
+def answer_parameter_names(amount: Expr) -> frozenset[str]:
     """Return the names of the parameters of an amount that stand for values of the answer."""
-    names = (parameter.name for parameter in parameters(amount))
-    return frozenset(name for name in names if is_answer_value(name))
+    parameter_names = (parameter.name for parameter in parameters(amount))
+    return frozenset(name for name in parameter_names if is_answer_value(name))
 
 
 def computable_amounts(amounts: Mapping[str, Expr], value_names: Iterable[str]) -> list[str]:
@@ -68,5 +68,9 @@ def computable_amounts(amounts: Mapping[str, Expr], value_names: Iterable[str]) 
     """
     if not amounts:
         return []
-    answer_parameters = {answer_value(name).name for name in value_names}
-    return [name for name, amount in amounts.items() if values_needed(amount) <= answer_parameters]
+    known_parameter_names = {answer_value(name).name for name in value_names}
+    return [
+        name
+        for name, amount in amounts.items()
+        if answer_parameter_names(amount) <= known_parameter_names
+    ]

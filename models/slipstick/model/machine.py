@@ -226,7 +226,9 @@ class Multistage(NamedTuple):
 _Lines = TypeVar("_Lines", int, "NDArray[np.integer[Any]]")
 
 
-def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> dict[str, _Lines]:
+def omega_outputs(
+    radix: int, stage_count: int, source: _Lines, target: _Lines
+) -> dict[str, _Lines]:
     """Return the switch outputs that requests from `source` to `target` need in an omega network,
     by the name of the stage, and last the number of the memory module.
 
@@ -237,17 +239,17 @@ def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> di
 
     Parameters
     ----------
-    radix, stages : k, and how many stages there are [1]
+    radix, stage_count : k, and how many stages there are [1]
     source, target : numbers of processors and modules, from 0, alone or as arrays
 
     Source: Lawrie, IEEE Transactions on Computers C-24(12), 1975.
     """
     output_by_stage = {}
-    for stage in range(1, stages):
-        target_base = radix**stage
-        source_base = radix ** (stages - stage)
+    for stage in range(1, stage_count):
+        target_power = radix**stage
+        source_power = radix ** (stage_count - stage)
         output_by_stage[f"stage {stage}"] = (
-            source % source_base * target_base + target // source_base
+            source % source_power * target_power + target // source_power
         )
     return {**output_by_stage, "module": target}
 

@@ -430,19 +430,19 @@ class QueueingNetwork:
         """Whether some station blocks customers when it is full, instead of losing them."""
         return any(station.blocking != "loss" for station in self.stations.values())
 
-    def region_of(self, station: str) -> str:
+    def region_of(self, station_name: str) -> str:
         """Return the region that contains a station; empty if no region does."""
         return next(
-            (name for name, region in self.regions.items() if station in region.stations), ""
+            (name for name, region in self.regions.items() if station_name in region.stations), ""
         )
 
-    def breaker_of(self, station: str) -> str:
+    def breaker_of(self, station_name: str) -> str:
         """Return the circuit breaker that guards a station; empty if none does."""
         return next(
             (
                 name
                 for name, guarded_stations in self.breakers.items()
-                if station in guarded_stations.stations
+                if station_name in guarded_stations.stations
             ),
             "",
         )
@@ -452,10 +452,10 @@ class QueueingNetwork:
         """Every numeric quantity of the network, by its path."""
         expressions: dict[str, Expr] = {}
 
-        def collect(path: str, value: Expr) -> Expr:
+        def collect(path: str, expr: Expr) -> Expr:
             """Record a number with its path, and return it unchanged."""
-            expressions[path] = value
-            return value
+            expressions[path] = expr
+            return expr
 
         for name in ("classes", "chains", "stations", "routing", "breakers"):
             # The same walk that names the parameters, so that paths agree.
@@ -695,7 +695,8 @@ def station(
         retries=dict(retries or {}),
         balking={
             class_name: tuple(
-                _as_number(p, COUNT, "a probability of balking") for p in balking_probabilities
+                _as_number(probability, COUNT, "a probability of balking")
+                for probability in balking_probabilities
             )
             for class_name, balking_probabilities in (balking or {}).items()
         },
@@ -817,16 +818,16 @@ def _with_changed_numbers(network_part: Any, path: str, change: Callable[[str, E
     )
 
 
-def _as_parameter(path: str, value: Expr) -> Expr:
+def _as_parameter(path: str, expr: Expr) -> Expr:
     """Return a plain number as a parameter whose name is its path. A time of 0, which stands for an
     absent one, and other expressions are returned unchanged.
     """
     # A class without think time or bursts has none to vary.
-    is_absent = path.endswith("_time") and value == zero(value.dimension)
+    is_absent = path.endswith("_time") and expr == zero(expr.dimension)
     return (
-        Parameter(path, value.dimension, value.value)
-        if isinstance(value, Number) and not is_absent
-        else value
+        Parameter(path, expr.dimension, expr.value)
+        if isinstance(expr, Number) and not is_absent
+        else expr
     )
 
 
@@ -1037,7 +1038,9 @@ class _Inspection:
         discipline = DISCIPLINES[station.discipline]
         for class_name, balking_probabilities in station.balking.items():
             known_probabilities = [
-                p for p in map(_known_value, balking_probabilities) if p is not None
+                probability
+                for probability in map(_known_value, balking_probabilities)
+                if probability is not None
             ]
             if discipline.at_once or discipline.preemptive:
                 message = f"a station that is {station.discipline} has no queue at which to balk"
@@ -1052,7 +1055,7 @@ class _Inspection:
             ):
                 message = (
                     "probabilities of balking do not fall with the queue, and are at most 1, got"
-                    f" {', '.join(f'{p:g}' for p in known_probabilities) or 'none'}"
+                    f" {', '.join(f'{share:g}' for share in known_probabilities) or 'none'}"
                 )
             else:
                 continue
@@ -1083,9 +1086,9 @@ class _Inspection:
         chain that has other classes without one.
         """
         for key in ("patience", "timeout"):
-            for impatient_class, patience in getattr(station, key).items():
+            for impatient_class, mean_patience in getattr(station, key).items():
                 yield from self._patience_faults(
-                    impatient_class, patience, key, station_name, station
+                    impatient_class, mean_patience, key, station_name, station
                 )
         patient_classes = {
             visiting_class
@@ -1108,7 +1111,12 @@ class _Inspection:
                 yield Fault(("stations", station_name), message, is_at_key=True)
 
     def _patience_faults(
-        self, class_name: str, mean_time: Expr, key: str, station_name: str, station: NetworkStation
+        self,
+        class_name: str,
+        mean_patience: Expr,
+        key: str,
+        station_name: str,
+        station: NetworkStation,
     ) -> Iterator[Fault]:
         """Yield the faults of the patience or the timeout (`key`) of one class at a station."""
         patience_path = ("stations", station_name, key, class_name)
@@ -1130,7 +1138,7 @@ class _Inspection:
                 f" their service; leave {key} out"
             )
             yield Fault(patience_path, message, is_at_key=True)
-        elif _known_value(mean_time) == 0:
+        elif _known_value(mean_patience) == 0:
             yield Fault(
                 patience_path,
                 f"the {key} of {class_name} at {station_name} must be above 0 s; with capacity"
@@ -1171,14 +1179,16 @@ class _Inspection:
 
     def _reference_faults(self, chain: Chain, path: Path) -> Iterator[Fault]:
         """Yield a fault if the reference of a chain is none of its classes, or is at no station."""
-        class_name, station = chain.reference
+        class_name, station_name = chain.reference
         if class_name not in chain.classes:
             hint = did_you_mean(class_name, chain.classes)
             yield Fault(
                 (*path, 0), f"the reference is a class of the chain; {class_name!r} is none{hint}"
             )
-        if station not in self._network.stations:
-            yield Fault((*path, 1), unknown_station_message(station, list(self._network.stations)))
+        if station_name not in self._network.stations:
+            yield Fault(
+                (*path, 1), unknown_station_message(station_name, list(self._network.stations))
+            )
 
     def _routing_faults(self, all_names_exist: bool) -> Iterator[Fault]:
         """Yield the faults of each route by itself, and of all routes together only if every name
@@ -1216,15 +1226,17 @@ class _Inspection:
                 yield Fault(path, message, is_at_key=True)
             if not region.stations:
                 yield Fault((*path, "stations"), f"region {region_name} has no stations; list some")
-            for index, station in enumerate(region.stations):
-                if station not in self._network.stations:
+            for index, station_name in enumerate(region.stations):
+                if station_name not in self._network.stations:
                     known_stations = list(self._network.stations)
-                    message = unknown_station_message(station, known_stations)
+                    message = unknown_station_message(station_name, known_stations)
                     yield Fault((*path, "stations", index), message)
-                elif station in region_by_station:
-                    message = f"{station} is in a region already: {region_by_station[station]}"
+                elif station_name in region_by_station:
+                    message = (
+                        f"{station_name} is in a region already: {region_by_station[station_name]}"
+                    )
                     yield Fault((*path, "stations", index), message)
-                region_by_station.setdefault(station, region_name)
+                region_by_station.setdefault(station_name, region_name)
         for index, route in enumerate(self._network.routing):
             source_class, source_station = route.source
             chain = self._network.chains.get(self._chain_by_class.get(source_class, ""))
@@ -1282,7 +1294,7 @@ class _Inspection:
                         f"customers of {source_class} never leave; out is for chains of arrivals",
                     )
                 continue
-            class_name, station = class_and_station
+            class_name, station_name = class_and_station
             if class_name not in self._chain_by_class:
                 known_classes = list(self._chain_by_class)
                 message = (
@@ -1290,15 +1302,17 @@ class _Inspection:
                     f" {class_name!r}{did_you_mean(class_name, known_classes)}"
                 )
                 yield Fault((*route_path, key, 0), message)
-            if station not in self._network.stations:
+            if station_name not in self._network.stations:
                 yield Fault(
                     (*route_path, key, 1),
-                    unknown_station_message(station, list(self._network.stations)),
+                    unknown_station_message(station_name, list(self._network.stations)),
                 )
-            elif class_name in self._chain_by_class and self._lacks_service(class_name, station):
+            elif class_name in self._chain_by_class and self._lacks_service(
+                class_name, station_name
+            ):
                 message = (
-                    f"{class_name} has no service time at {station}; give it one under"
-                    f" stations.{station}.service"
+                    f"{class_name} has no service time at {station_name}; give it one under"
+                    f" stations.{station_name}.service"
                 )
                 yield Fault((*route_path, key), message)
         chain_names = {
@@ -1317,13 +1331,13 @@ class _Inspection:
             )
             yield Fault((*route_path, "probability"), message)
 
-    def _lacks_service(self, visiting_class: str, station: str) -> bool:
+    def _lacks_service(self, visiting_class: str, station_name: str) -> bool:
         """Return whether a class has no service at a station. A misspelt class name at the station
         counts as service, because it may mean this class.
         """
-        service = self._network.stations[station].service
-        return visiting_class not in service and all(
-            class_name in self._class_names for class_name in service
+        service_by_class = self._network.stations[station_name].service
+        return visiting_class not in service_by_class and all(
+            class_name in self._class_names for class_name in service_by_class
         )
 
     def _probability_faults(self) -> Iterator[Fault]:
@@ -1337,7 +1351,7 @@ class _Inspection:
             routes_by_source.setdefault(route.source, []).append(
                 (index, _known_value(route.probability))
             )
-        for (class_name, station), indices_and_values in routes_by_source.items():
+        for (class_name, station_name), indices_and_values in routes_by_source.items():
             known_values = [value for _, value in indices_and_values if value is not None]
             # Probabilities that are computed are checked at their points, see
             # `slipstick.method.networks.arrays`.
@@ -1345,7 +1359,8 @@ class _Inspection:
                 math.fsum(known_values), 1.0, rel_tol=1e-9
             ):
                 message = (
-                    f"the probabilities of leaving {station} as {class_name} must add up to 1, got"
+                    f"the probabilities of leaving {station_name} as {class_name} must add up to"
+                    " 1, got"
                     f" {math.fsum(known_values):g}"
                 )
                 yield Fault(("routing", indices_and_values[-1][0], "probability"), message)
@@ -1408,17 +1423,17 @@ class _Inspection:
                 reached_places,
                 _reachable_places(cycle_end, sources_by_target),
             )
-            for station, network_station in self._network.stations.items():
-                for class_name, service_time in network_station.service.items():
+            for station_name, station in self._network.stations.items():
+                for class_name, service_time in station.service.items():
                     is_unreached = (
                         self._chain_by_class.get(class_name) == chain_name
-                        and (class_name, station) not in reached_places
+                        and (class_name, station_name) not in reached_places
                     )
                     # A time of 0 says nothing: matrices of times have it where a class never goes.
                     if is_unreached and _known_value(service_time) != 0:
                         yield Fault(
-                            ("stations", station, "service", class_name),
-                            f"no route takes {class_name} to {station}",
+                            ("stations", station_name, "service", class_name),
+                            f"no route takes {class_name} to {station_name}",
                         )
 
     def _unreached_faults(
@@ -1471,9 +1486,11 @@ def _reachable_places(start_place: Place | None, next_places: NextPlaces) -> set
 
 def _known_value(expr: Expr) -> float | None:
     """Return the value of an expression; None unless all its parameters have values."""
-    values = {parameter.name: parameter.value for parameter in parameters(expr)}
-    known_values = {name: value for name, value in values.items() if value is not None}
-    if len(known_values) < len(values):
+    value_by_name = {parameter.name: parameter.value for parameter in parameters(expr)}
+    known_value_by_name = {
+        name: value for name, value in value_by_name.items() if value is not None
+    }
+    if len(known_value_by_name) < len(value_by_name):
         return None
     if isinstance(expr, Number | Parameter):
         return float(expr.value or 0.0)

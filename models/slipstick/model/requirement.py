@@ -65,19 +65,22 @@ class Requirement:
         are as for `sides`.
         """
         for condition, side_values in self.sides(values):
-            left, right = (float(np.ravel(value)[0]) for value in side_values)
+            left_value, right_value = (float(np.ravel(value)[0]) for value in side_values)
             yield (
-                violation_words(condition, left, right, show),
+                violation_words(condition, left_value, right_value, show),
                 ~condition.is_true(*side_values),
             )
 
 
 def violation_words(
-    condition: Comparison, left: float, right: float, show: Callable[[float, Dimension], str]
+    condition: Comparison,
+    left_value: float,
+    right_value: float,
+    show: Callable[[float, Dimension], str],
 ) -> str:
     """Return a phrase with the values of both sides of a condition that does not hold."""
-    left_text = show(left, condition.left.dimension)
-    right_text = show(right, condition.right.dimension)
+    left_text = show(left_value, condition.left.dimension)
+    right_text = show(right_value, condition.right.dimension)
     return f"{left_text} is not {_RELATIONS[condition.relation]}{right_text}"
 
 

@@ -57,19 +57,19 @@ class NumberRange(NamedTuple):
 
     Parameters
     ----------
-    words : what messages call it
+    name_in_words : what messages call it
     quantity : the number
     least, most : the smallest and the largest value [of the quantity]
-    whole : only whole numbers
-    above : the smallest value itself is not allowed
+    is_whole : only whole numbers
+    excludes_least : the smallest value itself is not allowed
     """
 
-    words: str
+    name_in_words: str
     quantity: Expr
     least: float = 0.0
     most: float = math.inf
-    whole: bool = False
-    above: bool = False
+    is_whole: bool = False
+    excludes_least: bool = False
 
 
 class ByState(Enum):
@@ -126,16 +126,20 @@ def fractional_part(count: Expr) -> Expr:
     return maximum(count + slack - floor(count + slack) - 2 * slack, NEVER)
 
 
-def check_fields(kind: type[Any]) -> None:
+def check_fields(part_class: type[Any]) -> None:
     """Raise a TypeError if a class has a field that it declares neither as plain, which every
     method knows, nor as special.
 
     A field without a default may be one of `made_of`, or the name of a resource (`named`).
     """
-    declared_fields = {*kind.plain, *kind.special}
-    all_fields = {*declared_fields, *getattr(kind, "made_of", ()), getattr(kind, "named", "")}
-    for name, annotation in get_annotations(kind).items():
-        default = vars(kind).get(name, MISSING)
+    declared_fields = {*part_class.plain, *part_class.special}
+    all_fields = {
+        *declared_fields,
+        *getattr(part_class, "made_of", ()),
+        getattr(part_class, "named", ""),
+    }
+    for name, annotation in get_annotations(part_class).items():
+        default = vars(part_class).get(name, MISSING)
         if isinstance(default, Field):
             default = default.default
         # With slots a class has descriptors in the place of missing defaults.
@@ -143,26 +147,27 @@ def check_fields(kind: type[Any]) -> None:
         is_class_variable = str(annotation).startswith("ClassVar")
         if not is_class_variable and name not in (declared_fields if has_default else all_fields):
             raise TypeError(
-                f"{kind.__name__} does not say whether its field {name} is plain, known to every"
+                f"{part_class.__name__} does not say whether its field {name} is plain, known to"
+                " every"
                 f" method with a rule for it, or special; see {__name__}"
             )
 
 
-def special_values(part: Any) -> tuple[tuple[str, object], ...]:
+def non_default_fields(model_part: Any) -> tuple[tuple[str, object], ...]:
     """Return the special fields of a part whose values differ from their defaults."""
-    defaults = part.__dataclass_fields__
-    values = [(name, getattr(part, name)) for name in part.special]
+    defaults = model_part.__dataclass_fields__
+    values = [(name, getattr(model_part, name)) for name in model_part.special]
     return tuple((name, value) for name, value in values if value != defaults[name].default)
 
 
-def constructs_of(part: Any) -> frozenset[str]:
+def constructs_of(model_part: Any) -> frozenset[str]:
     """Return the constructs of a part of a model: the features, such as ranks or weights, that a
     method must declare to know. A part has the construct of each special field that differs from
     its default.
     """
-    if not part.special:
+    if not model_part.special:
         return _NO_CONSTRUCTS
-    return frozenset(part.special[name] for name, _ in special_values(part))
+    return frozenset(model_part.special[name] for name, _ in non_default_fields(model_part))
 
 
 _NO_CONSTRUCTS: frozenset[str] = frozenset()
@@ -321,7 +326,7 @@ class Activity(ModelPart):
         return requested_resource(self) or ""
 
     @property
-    def odds(self) -> tuple[Expr, ...]:
+    def probabilities(self) -> tuple[Expr, ...]:
         """The probabilities of the children, of which exactly one is executed; empty for other
         kinds of steps [1].
         """
@@ -394,7 +399,7 @@ class Activity(ModelPart):
         return self.word or type(self).__name__.lower()
 
     def __repr__(self) -> str:
-        return f"{self.word}({', '.join(arguments_of(self))})"
+        return f"{self.word}({', '.join(argument_texts(self))})"
 
 
 def single_executions(children: tuple[Activity, ...]) -> tuple[Expr, ...]:
@@ -402,17 +407,17 @@ def single_executions(children: tuple[Activity, ...]) -> tuple[Expr, ...]:
     return (ONCE,) * len(children)
 
 
-def no_rule(method: str, node: Activity) -> NoAnswerError:
+def no_rule_error(method: str, node: Activity) -> NoAnswerError:
     """Return the error with which a method refuses a kind of step."""
     return NoAnswerError(
         f"{method} has no rule for steps of the kind {node.kind}; ask for another method"
     )
 
 
-def arguments_of(part: ModelPart) -> Iterator[str]:
+def argument_texts(model_part: ModelPart) -> Iterator[str]:
     """Yield the fields of a part as Python arguments, without those that have their defaults."""
-    for field in fields(part):
-        value = getattr(part, field.name)
+    for field in fields(model_part):
+        value = getattr(model_part, field.name)
         if field.default is MISSING:
             yield from (
                 map(python_text, value) if isinstance(value, tuple) else (python_text(value),)

@@ -69,7 +69,7 @@ from slipstick.model.activity import (
     Then,
     as_count,
     as_time,
-    at_least,
+    check_at_least,
     check_model_name,
     check_name,
     map_steps,
@@ -399,7 +399,7 @@ class Station(CostlessResource):
     def ranges(self, name: str) -> Iterator[NumberRange]:
         for customer_count, rate in enumerate(self.rates, 1):
             description = f"the rate of station {name} with {customer_count} present"
-            yield NumberRange(description, rate, above=True)
+            yield NumberRange(description, rate, excludes_least=True)
 
     def with_parameters(self, name: str) -> Station:
         rates = tuple(
@@ -435,8 +435,8 @@ class HeldResource(ResourceKind, abstract=True):
         access_count = sum(self.accesses)
         if not access_count:
             return zero(TIME)
-        seconds = access_count * self.access
-        return Booked(self.label(name), seconds) if with_labels else seconds
+        total_access_time = access_count * self.access
+        return Booked(self.label(name), total_access_time) if with_labels else total_access_time
 
     def label(self, name: str) -> str:
         """Return the account label for the time from the request until the resource is held."""
@@ -743,16 +743,16 @@ class TaskPool(ResourceKind):
         times_of_problems = self.problem_times()
         term_labels = (name, f"{MONITOR}:{name}", f"{BARRIER}:{name}")
         terms: list[Expr] = []
-        for work, time_inside, path in times_of_problems:
+        for work, time_inside, critical_path in times_of_problems:
             shared_times = (work / processors, time_inside / processors)
-            path_excess = maximum(path - total(shared_times, TIME), zero(TIME))
+            path_excess = maximum(critical_path - total(shared_times, TIME), zero(TIME))
             term_times = (shared_times[0], shared_times[1] + self.inside, path_excess)
             terms += map(Booked, term_labels, term_times) if with_labels else term_times
         return total(terms, TIME) / len(times_of_problems)
 
     def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
-        prefixes = ("entry", "task", BARRIER) if with_waits else (BARRIER,)
-        return name, f"{MONITOR}:{name}", *(f"{prefix}:{name}" for prefix in prefixes)
+        label_prefixes = ("entry", "task", BARRIER) if with_waits else (BARRIER,)
+        return name, f"{MONITOR}:{name}", *(f"{prefix}:{name}" for prefix in label_prefixes)
 
     @property
     def time_classes(self) -> Mapping[str, str]:
@@ -864,7 +864,9 @@ class Breaker(CostlessResource):
         return {"open": ""}  # a setting of the program, which no technology scales
 
     def ranges(self, name: str) -> Iterator[NumberRange]:
-        yield NumberRange(f"the open time of circuit breaker {name}", self.open, above=True)
+        yield NumberRange(
+            f"the open time of circuit breaker {name}", self.open, excludes_least=True
+        )
 
 
 Resource = (
@@ -1061,7 +1063,7 @@ class PopulationKind(ModelPart):
         return frozenset().union(*(group.constructs for group in self.groups))
 
     @property
-    def counts(self) -> tuple[Expr, ...]:
+    def processor_counts(self) -> tuple[Expr, ...]:
         """The expressions for the numbers of processors."""
         return tuple(group.processors for group in self.groups)
 
@@ -1071,8 +1073,8 @@ class PopulationKind(ModelPart):
         at least 0 in others, and the repetitions.
         """
         return tuple(
-            NumberRange("the number of processors", count, 0 if index else 1, whole=True)
-            for index, count in enumerate(self.counts)
+            NumberRange("the number of processors", count_expr, 0 if index else 1, is_whole=True)
+            for index, count_expr in enumerate(self.processor_counts)
         )
 
     def time(self, time_of_body: Callable[[Activity], Expr]) -> Expr:
@@ -1135,7 +1137,7 @@ class ArrivalPattern(ModelPart):
             raise ModelError("bursts need both a burst_time and a quiet_time, or neither")
         if self.profile:
             check_profile(self.profile, False)
-        at_least(Number(float(self.backlog)), 0, "a backlog")
+        check_at_least(Number(float(self.backlog)), 0, "a backlog")
         # Batches go with any pattern but a trace, whose times are of single customers.
         patterns = self.constructs - {BATCHES}
         if len(patterns) > 1 or (TRACES in patterns and self.batch > 1):
@@ -1238,7 +1240,7 @@ class ClosedPopulation(PopulationKind):
             )
         for index, group in enumerate(self.groups):
             if group.name and group.arrivals is None:
-                at_least(
+                check_at_least(
                     group.processors, 0 if index else 1, f"the processors of group {group.name}"
                 )
 
@@ -1254,7 +1256,7 @@ class ClosedPopulation(PopulationKind):
     @property
     def present(self) -> Expr:
         # Any number of customers of a stream may be present.
-        return Number(MANY) if self.streams else total(self.counts)
+        return Number(MANY) if self.streams else total(self.processor_counts)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1321,7 +1323,7 @@ class StreamsPopulation(PopulationKind):
         return group_constructs - {STREAMS} | {SEVERAL_STREAMS}
 
     @property
-    def counts(self) -> tuple[Expr, ...]:
+    def processor_counts(self) -> tuple[Expr, ...]:
         return ()
 
     @property
@@ -1348,11 +1350,13 @@ def population_of_groups(
     if not groups or None in arrival_rates:
         # Answers are about the first group, which has to stay in the system.
         return ClosedPopulation(tuple(sorted(groups, key=lambda group: group.arrivals is not None)))
-    (stream, *further_streams) = groups
+    (first_stream, *further_streams) = groups
     if further_streams:
         return StreamsPopulation(tuple(groups))
-    assert stream.arrivals is not None
-    return OpenPopulation(stream.arrivals, stream.cycle, stream.pattern, stream.target_time)
+    assert first_stream.arrivals is not None
+    return OpenPopulation(
+        first_stream.arrivals, first_stream.cycle, first_stream.pattern, first_stream.target_time
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -1379,7 +1383,7 @@ class PhasedPopulation(PopulationKind):
     @property
     def size(self) -> Expr:
         # Equal counts once, so that the formula of a program of many phases stays short.
-        return maximum(*dict.fromkeys(self.counts))
+        return maximum(*dict.fromkeys(self.processor_counts))
 
     @property
     def present(self) -> Expr:
@@ -1396,23 +1400,24 @@ class PhasedPopulation(PopulationKind):
         )
 
     @property
-    def counts(self) -> tuple[Expr, ...]:
+    def processor_counts(self) -> tuple[Expr, ...]:
         return tuple(phase.processors for phase in self.phases)
 
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
-        repeats = (
-            NumberRange(f"the count of phase {number}", phase.repeat)
-            for number, phase in enumerate(self.phases, 1)
+        repeat_ranges = (
+            NumberRange(f"the count of phase {phase_number}", phase.repeat)
+            for phase_number, phase in enumerate(self.phases, 1)
         )
-        processors = (
-            NumberRange("the number of processors", count, 1, whole=True) for count in self.counts
+        processor_ranges = (
+            NumberRange("the number of processors", count, 1, is_whole=True)
+            for count in self.processor_counts
         )
-        return (*repeats, *processors)
+        return (*repeat_ranges, *processor_ranges)
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        return (*self.counts, *(phase.repeat for phase in self.phases))
+        return (*self.processor_counts, *(phase.repeat for phase in self.phases))
 
     def time(self, time_of_body: Callable[[Activity], Expr]) -> Expr:
         return total((phase.repeat * time_of_body(phase.cycle) for phase in self.phases), TIME)
@@ -1465,8 +1470,8 @@ class SuperstepPopulation(PopulationKind):
     @property
     def ranges(self) -> tuple[NumberRange, ...]:
         return tuple(
-            NumberRange(f"the count of superstep {number}", superstep.repeat)
-            for number, superstep in enumerate(self.supersteps, 1)
+            NumberRange(f"the count of superstep {superstep_number}", superstep.repeat)
+            for superstep_number, superstep in enumerate(self.supersteps, 1)
         )
 
     @property
@@ -1479,15 +1484,15 @@ class SuperstepPopulation(PopulationKind):
         return fractional_repeats * maximum(self.size - 1, NEVER)
 
     def time(self, time_of_body: Callable[[Activity], Expr]) -> Expr:
-        times = (
+        superstep_times = (
             superstep.repeat
             * (maximum(*map(time_of_body, superstep.bodies)) + time_of_body(superstep.barrier))
             for superstep in self.supersteps
         )
-        return total(times, TIME)
+        return total(superstep_times, TIME)
 
 
-def no_rule_for_population(method: str, population: PopulationKind) -> NoAnswerError:
+def no_rule_for_population_error(method: str, population: PopulationKind) -> NoAnswerError:
     """Return the error with which a method refuses a kind of population."""
     type_name = type(population).__name__
     return NoAnswerError(
@@ -1815,12 +1820,12 @@ class Model:
                 resource.use == SERVED or resource.has_plain_queue
             )
             if not has_queue:
-                beginning = (
+                first_resource_in_words = (
                     f"{resource_name or 'nothing'}{f', {resource.noun}' if resource else ''}"
                 )
                 raise ModelError(
                     "each part of a pick begins with a step at a station, or a hold of a fifo lock"
-                    f" or of permits; one begins at {beginning}"
+                    f" or of permits; one begins at {first_resource_in_words}"
                 )
             if node.by == LEAST_WORK:
                 self._check_known_work(resource_name)
@@ -1892,7 +1897,7 @@ class Model:
                 f"a second phase must hold a fifo lock or permits, not {held_name},"
                 f" {self.resources[held_name].noun}"
             )
-        if any(inner.use in (MET, ASKED) for inner in steps(branch)):
+        if any(inner_node.use in (MET, ASKED) for inner_node in steps(branch)):
             raise ModelError(
                 f"{work_in_words} cannot wait for other processors, because its own"
                 " has gone on; leave barriers and pools out of it"
@@ -1906,8 +1911,8 @@ class Model:
 
     def _check_hold(self, node: Activity, resource_name: str) -> None:
         """Raise if a resource is held twice, or in a mode that it does not have."""
-        inner_nodes = (inner for child in node.children for inner in steps(child))
-        if any(resource_name in inner.held for inner in inner_nodes):
+        inner_nodes = (inner_node for child in node.children for inner_node in steps(child))
+        if any(resource_name in inner_node.held for inner_node in inner_nodes):
             raise ModelError(
                 f"{resource_name} is requested by a processor that holds it already, which is a"
                 " deadlock"
@@ -2093,7 +2098,7 @@ def _largest_reply_count(node: Activity, resource: str) -> int:
     if isinstance(node, EarlyReply):
         return int(node.resource == resource)
     reply_counts = [_largest_reply_count(child, resource) for child in node.children]
-    is_alternative = bool(node.odds) or isinstance(node, Pick | Attempt)
+    is_alternative = bool(node.probabilities) or isinstance(node, Pick | Attempt)
     return max(reply_counts, default=0) if is_alternative else sum(reply_counts)
 
 
@@ -2196,16 +2201,16 @@ class Labels:
 
     Parameters
     ----------
-    steps : component and technology class of each step
-    others : technology class of all else: waiting, or in closed form the accesses to the words of
-        locks
+    classes_by_label : component and technology class of each step or pool, by its label
+    other_technology : technology class of all else: waiting, or in closed form the accesses to the
+        words of locks
     """
 
-    steps: Mapping[str, tuple[str, str]]
-    others: str = "wait"
+    classes_by_label: Mapping[str, tuple[str, str]]
+    other_technology: str = "wait"
 
     @classmethod
-    def from_model(cls, model: Model, others: str = "wait") -> Labels:
+    def from_model(cls, model: Model, other_technology: str = "wait") -> Labels:
         """Build the labels of the steps and pools of a model."""
         classes_by_label = {step.name: (step.component, step.technology) for step in model.steps}
         for name, pool in model.pools.items():
@@ -2214,7 +2219,7 @@ class Labels:
                 f"{MONITOR}:{name}": (MONITOR, "software"),
                 f"{BARRIER}:{name}": (f"{BARRIER}:{name}", "wait"),
             }
-        return cls(classes_by_label, others)
+        return cls(classes_by_label, other_technology)
 
     def component(self, label: str) -> str:
         """Return the component of a label; a wait is a component of its own."""
@@ -2226,12 +2231,14 @@ class Labels:
 
     def _component_and_technology(self, label: str) -> tuple[str, str]:
         """Return the component and the technology class of a label."""
-        if label.startswith(f"{BARRIER}:") and label not in self.steps:
+        if label.startswith(f"{BARRIER}:") and label not in self.classes_by_label:
             return BARRIER, "software"
         default_classes = (
-            (IDLE, "application") if label in (IDLE, IDLE_PROCESSORS) else (label, self.others)
+            (IDLE, "application")
+            if label in (IDLE, IDLE_PROCESSORS)
+            else (label, self.other_technology)
         )
-        return self.steps.get(label, default_classes)
+        return self.classes_by_label.get(label, default_classes)
 
 
 def is_processor(resource_name: str) -> bool:
@@ -2249,21 +2256,21 @@ def processor_name_message(name: str) -> str:
     )
 
 
-def need_model(value: object, user: str) -> Model:
+def need_model(model: object, user: str) -> Model:
     """Return a value that is a model of an activity; raise for any other value."""
     kind_by_type = {"QueueingNetwork": "a queueing network", "Law": "a law"}
     kind_in_words = (
-        value.words if isinstance(value, AddedModel) else kind_by_type.get(type(value).__name__)
+        model.words if isinstance(model, AddedModel) else kind_by_type.get(type(model).__name__)
     )
     if kind_in_words:
         raise ModelError(f"{user} takes a model of an activity, not {kind_in_words}")
-    if not isinstance(value, Model):
-        type_name = type(value).__name__
+    if not isinstance(model, Model):
+        type_name = type(model).__name__
         raise ModelError(
             f"{user} takes a model, not a {type_name}; wrap an activity with closed_model(...), or"
             " load one by name"
         )
-    return value
+    return model
 
 
 _BUILDER_KINDS: Mapping[str, Kind] = {
@@ -2393,7 +2400,7 @@ def open_model(
         raise ModelError(
             f"arrivals must be a [1/s], got [{arrival_rate.dimension}]: {arrival_rate}"
         )
-    at_least(arrival_rate, 0, "the rate of arrivals")
+    check_at_least(arrival_rate, 0, "the rate of arrivals")
     population = OpenPopulation(arrival_rate, cycle, pattern)
     return Model(
         name, population, _with_default_resources([cycle], resources), useful, amounts=amounts or {}
@@ -2427,8 +2434,8 @@ def phased_model(
     if not phases:
         raise ModelError("a program needs at least one phase")
     for phase in phases:
-        at_least(phase.repeat, 0, "the repeat of a phase")
-        at_least(phase.processors, 1, "the processors of a phase")
+        check_at_least(phase.repeat, 0, "the repeat of a phase")
+        check_at_least(phase.processors, 1, "the processors of a phase")
     return Model(
         name,
         PhasedPopulation(phases),
@@ -2480,7 +2487,7 @@ def superstep_model(
             "supersteps need at least one processor, and the same number of them in each"
         )
     for superstep in supersteps:
-        at_least(superstep.repeat, 0, "the repeat of a superstep")
+        check_at_least(superstep.repeat, 0, "the repeat of a superstep")
     bodies = [body for superstep in supersteps for body in (*superstep.bodies, superstep.barrier)]
     return Model(
         name,
@@ -2526,12 +2533,14 @@ def _with_default_resources(
     """Return the resources, with the simplest resource for each name that is used but not
     described; times that are plain numbers become parameters.
     """
-    resources = dict(given_resources or {})
+    resource_by_name = dict(given_resources or {})
     # So that every time of the model has a path by which it can be set.
-    resources = {name: resource.with_parameters(name) for name, resource in resources.items()}
+    resource_by_name = {
+        name: resource.with_parameters(name) for name, resource in resource_by_name.items()
+    }
     for node in distinct_activities(bodies):
         for name in node.uses:
             if node.use in _DEFAULT_RESOURCES and not is_processor(name):
                 # A name alone says only what kind of use is made of it.
-                resources.setdefault(name, _DEFAULT_RESOURCES[node.use]())
-    return resources
+                resource_by_name.setdefault(name, _DEFAULT_RESOURCES[node.use]())
+    return resource_by_name

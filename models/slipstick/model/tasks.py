@@ -240,7 +240,10 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
     # Each task is taken out once, and each part that adds a task puts one in: both are inside the
     # monitor.
     access_count = len(tasks) + sum(added_task >= 0 for _, _, added_task in task_parts)
-    path_times = (_time_of_counts(path, unit_times) for path in longest_paths(roots, tasks))
+    path_times = (
+        _time_of_counts(counts_of_path, unit_times)
+        for counts_of_path in longest_paths(roots, tasks)
+    )
     return ProblemTimes(
         _time_of_counts(total_counts, unit_times), access_count * inside, maximum(*path_times)
     )
@@ -266,22 +269,23 @@ def longest_paths(
     """Return, for each path through the tasks, its numbers of interior nodes, leaves and accesses
     to the queue. Paths that have at most as many of each as another path are left out.
     """
-    path_counts = set()
+    counts_of_paths = set()
     open_paths = [(root, 0, 0, 1) for root in roots]
     while open_paths:
-        task, interior_nodes, leaves, accesses = open_paths.pop()
-        for part_nodes, part_leaves, added_task in tasks[task]:
+        task_number, interior_nodes, leaves, accesses = open_paths.pop()
+        for part_nodes, part_leaves, added_task in tasks[task_number]:
             interior_nodes = interior_nodes + part_nodes
             leaves = leaves + part_leaves
             if added_task >= 0:
                 accesses += 1
                 open_paths.append((added_task, interior_nodes, leaves, accesses + 1))
-        path_counts.add((interior_nodes, leaves, accesses))
+        counts_of_paths.add((interior_nodes, leaves, accesses))
     # Which path is longest depends on the times, so that all that may be longest are kept.
     return [
-        path
-        for path in path_counts
+        counts_of_path
+        for counts_of_path in counts_of_paths
         if not any(
-            other_path != path and all(map(ge, other_path, path)) for other_path in path_counts
+            other_count != counts_of_path and all(map(ge, other_count, counts_of_path))
+            for other_count in counts_of_paths
         )
     ]

@@ -33,11 +33,11 @@ def _quantiles_of_triangular(probability: Array, low: float, mode: float, high: 
     the mode, and its mirror image above it.
     """
     with np.errstate(all="ignore"):
-        width = high - low
-        value_below_mode = low + np.sqrt(probability * width * (mode - low))
-        value_above_mode = high - np.sqrt((1 - probability) * width * (high - mode))
+        range_width = high - low
+        value_below_mode = low + np.sqrt(probability * range_width * (mode - low))
+        value_above_mode = high - np.sqrt((1 - probability) * range_width * (high - mode))
     # Each branch is NaN beyond the mode, where the other one is taken.
-    return np.where(probability * width < mode - low, value_below_mode, value_above_mode)
+    return np.where(probability * range_width < mode - low, value_below_mode, value_above_mode)
 
 
 def _quantiles_of_discrete(
@@ -117,17 +117,19 @@ class Uncertainty:
                 quantile = mean + deviation * normal_quantile
             case "lognormal", (median, spread):
                 quantile = median * exp(min(spread * normal_quantile, _MOST_LOG))
-            case "uniform", (low, high):
-                quantile = low + probability * (high - low)
-            case "triangular", (low, mode, high):
-                is_below_mode = probability * (high - low) < mode - low
+            case "uniform", (lowest, highest):
+                quantile = lowest + probability * (highest - lowest)
+            case "triangular", (lowest, mode, highest):
+                is_below_mode = probability * (highest - lowest) < mode - lowest
                 squared_distance = (
-                    probability * (high - low) * (mode - low)
+                    probability * (highest - lowest) * (mode - lowest)
                     if is_below_mode
-                    else upper_probability * (high - low) * (high - mode)
+                    else upper_probability * (highest - lowest) * (highest - mode)
                 )
                 quantile = (
-                    low + sqrt(squared_distance) if is_below_mode else high - sqrt(squared_distance)
+                    lowest + sqrt(squared_distance)
+                    if is_below_mode
+                    else highest - sqrt(squared_distance)
                 )
             case "discrete", (support_values, weights):
                 cumulative_weights = list(accumulate(weights))

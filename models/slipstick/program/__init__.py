@@ -40,9 +40,9 @@ def counted_program(name: str) -> CountedProgram:
             program := PROGRAMS[program_name], CountedProgram
         ):
             return program
-    names = [
+    short_names = [
         program.name.rpartition("/")[2]
         for program in PROGRAMS.values()
         if isinstance(program, CountedProgram)
     ]
-    raise UnknownNameError("program with counts", name, names)
+    raise UnknownNameError("program with counts", name, short_names)

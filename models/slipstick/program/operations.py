@@ -274,28 +274,28 @@ class MachineOperations:
         )
         if task.algorithm != BEST or node.collectives == FLAT:
             return _fastest_activity(flat_algorithms).activity
-        fastest = _fastest_activity(
+        fastest_activity = _fastest_activity(
             [*flat_algorithms, self._collective_in_levels(task, node)]
         ).activity
         if node.collectives == LEVELS:
-            return fastest
+            return fastest_activity
         # By default a library is taken to work in levels only where each processor has an adapter.
-        adapter_for_each = select(node.processors, node.adapters, 1, 0)
+        each_has_adapter = select(node.processors, node.adapters, 1, 0)
         return choose(
-            (adapter_for_each, fastest),
-            (1 - adapter_for_each, _fastest_activity(flat_algorithms).activity),
+            (each_has_adapter, fastest_activity),
+            (1 - each_has_adapter, _fastest_activity(flat_algorithms).activity),
         )
 
     def _chosen_by_library(
         self, task: Collective, node: Node, rules: tuple[LibraryRule, ...]
     ) -> Activity:
         """Return a collective operation by the algorithm that a library takes for its size."""
-        size = task.size / task.ranks if task.operation == "alltoall" else task.size
+        size_of_rules = task.size / task.ranks if task.operation == "alltoall" else task.size
         *shorter_rules, last_rule = rules
         activity = self._collective_over_nodes(task, node, last_rule)
         for rule in reversed(shorter_rules):
             assert rule.up_to is not None
-            is_short = select(size, Number(float(rule.up_to), BYTES), 1, 0)
+            is_short = select(size_of_rules, Number(float(rule.up_to), BYTES), 1, 0)
             activity = choose(
                 (is_short, self._collective_over_nodes(task, node, rule)), (1 - is_short, activity)
             )
@@ -407,14 +407,15 @@ class MachineOperations:
         inside_time, between_time = (
             total((step.time for step in steps), TIME) for steps in (inside_steps, between_steps)
         )
-        between_part = 1 / node.processors
-        mean_link = choose(
-            (1 - between_part, then(*inside_steps)), (between_part, then(*between_steps))
+        between_share = 1 / node.processors
+        activity_of_mean_link = choose(
+            (1 - between_share, then(*inside_steps)), (between_share, then(*between_steps))
         )
-        mean_time = (1 - between_part) * inside_time + between_part * between_time
+        mean_time = (1 - between_share) * inside_time + between_share * between_time
         link_step = self._with_step_prefix("link")._wire_step(self.machine.network, size, None)
         return _longer_of_two(
-            TimedActivity(mean_link, mean_time), TimedActivity(link_step, link_step.time)
+            TimedActivity(activity_of_mean_link, mean_time),
+            TimedActivity(link_step, link_step.time),
         ).activity
 
     def _collective_in_levels(self, task: Collective, node: Node) -> TimedActivity:
@@ -486,17 +487,17 @@ class MachineOperations:
         """
         node_processors = node.processors
         node_count = ceil(task.ranks / node.processors)
-        operations = self._with_step_prefix("between")
+        prefixed_operations = self._with_step_prefix("between")
         if task.operation == "alltoall":
             pairwise_task = replace(task, algorithm="pairwise")
             return _fastest_activity(
-                operations._allowed_algorithms(
+                prefixed_operations._allowed_algorithms(
                     pairwise_task, "network", _messages_of_adapter(node, task.ranks)
                 )
             )
         size_per_adapter = task.size / minimum(node_processors, node.adapters)
         return _fastest_activity(
-            operations._allowed_algorithms(
+            prefixed_operations._allowed_algorithms(
                 replace(task, size=size_per_adapter, ranks=node_count, algorithm=BEST), "network"
             )
         )
@@ -586,13 +587,15 @@ class MachineOperations:
         per_byte = network.wire_per_byte / protocol.share
         if protocol.most is not None:
             per_byte = maximum(per_byte, 1 / protocol.most)
-        operations = self._operations_on(network._replace(wire_per_byte=per_byte), placement)
-        activity, time = operations._algorithm_activity(
+        protocol_operations = self._operations_on(
+            network._replace(wire_per_byte=per_byte), placement
+        )
+        activity, time = protocol_operations._algorithm_activity(
             algorithm, task, placement, messages_at_once
         )
-        messages, _, _ = algorithm.figures(task.ranks, task.size)
-        rounds = as_expr(messages)
-        added_time = protocol.start * minimum(1, rounds) + protocol.step * rounds
+        round_count, _, _ = algorithm.figures(task.ranks, task.size)
+        round_count = as_expr(round_count)
+        added_time = protocol.start * minimum(1, round_count) + protocol.step * round_count
         added_delay = self._delay_step("added", added_time, "software")
         return TimedActivity(added_delay >> activity, time + added_delay.time)
 
@@ -614,22 +617,26 @@ class MachineOperations:
         messages_at_once: Expr | None,
     ) -> TimedActivity:
         """Return an algorithm as an activity with its time."""
-        operations = self._with_step_prefix(algorithm.name)
-        messages, moved_bytes, combined_bytes = algorithm.figures(task.ranks, task.size)
-        rounds = as_expr(messages)
+        prefixed_operations = self._with_step_prefix(algorithm.name)
+        round_count, moved_bytes, combined_bytes = algorithm.figures(task.ranks, task.size)
+        round_count = as_expr(round_count)
         if algorithm.in_switch:
-            return operations._switch_activity(algorithm, rounds, moved_bytes, placement)
+            return prefixed_operations._switch_activity(
+                algorithm, round_count, moved_bytes, placement
+            )
         if placement == "node" and self._network_at(placement).medium == "shared":
             messages_at_once = task.ranks  # through the memory of the node, all at the same time
         # The maximum avoids a division by 0: one rank alone has no rounds.
-        message_steps = operations._message_steps(
-            moved_bytes / maximum(rounds, 1), placement, messages_at_once
+        message_steps = prefixed_operations._message_steps(
+            moved_bytes / maximum(round_count, 1), placement, messages_at_once
         )
-        operation_activity = repeat(rounds, then(*message_steps))
-        time = rounds * total((step.time for step in message_steps), TIME)
+        operation_activity = repeat(round_count, then(*message_steps))
+        time = round_count * total((step.time for step in message_steps), TIME)
         if task.combine is None or not algorithm.combines:
             return TimedActivity(operation_activity, time)
-        reduction = operations._delay_step("combine", combined_bytes * task.combine, "application")
+        reduction = prefixed_operations._delay_step(
+            "combine", combined_bytes * task.combine, "application"
+        )
         return TimedActivity(operation_activity >> reduction, time + reduction.time)
 
     def _switch_activity(
@@ -694,22 +701,22 @@ class MachineOperations:
         """Return the step of a message on the wire, where messages queue if they share the
         medium.
         """
-        seconds = wire_time(network, size)
+        wire_seconds = wire_time(network, size)
         if messages_at_once is not None:
             # Messages that cross an adapter together share its bandwidth equally.
-            seconds = messages_at_once * seconds
+            wire_seconds = messages_at_once * wire_seconds
         is_inside_node = self.machine.node is not None and network is self.machine.node.network
         # Inside a node where the number sharing is known, the factor above stands for the queue at
         # the medium.
         if network.medium == "shared" and not (is_inside_node and messages_at_once is not None):
             return service(
                 "wire",
-                seconds,
+                wire_seconds,
                 name=f"{self.name}.wire",
                 component=self.component,
                 technology=self.technology or "wire",
             )
-        return self._delay_step("wire", seconds, "wire")
+        return self._delay_step("wire", wire_seconds, "wire")
 
     def _delay_step(self, name: str, seconds: Expr, technology: str) -> Step:
         """Return a delay whose name is prefixed with the name of the operation."""
@@ -798,32 +805,35 @@ def protocol_time(network: Network, size: Expr) -> Expr:
     largest_range, *shorter_ranges = reversed(network.ranges)
     # From the largest range down, each choice encloses the next: the first range that holds the
     # size decides.
-    time_by_range = _protocol_time_in_range(network, size, largest_range.total)
+    time_of_message = _protocol_time_in_range(network, size, largest_range.total)
     for message_range in shorter_ranges:
         assert message_range.up_to is not None
-        time_by_range = select(
+        time_of_message = select(
             size + network.protocol_added,
             message_range.up_to,
             _protocol_time_in_range(network, size, message_range.total),
-            time_by_range,
+            time_of_message,
         )
-    return time_by_range
+    return time_of_message
 
 
-def _protocol_time_in_range(network: Network, size: Expr, line: LinearCost) -> Expr:
+def _protocol_time_in_range(network: Network, size: Expr, linear_cost: LinearCost) -> Expr:
     """Return the protocol time of a message by the linear cost of one range of sizes [s]."""
-    line_time = PROTOCOL_TIME(
-        fixed=line.fixed, per_byte=line.per_byte, size=size, added=network.protocol_added
+    protocol_time_of_message = PROTOCOL_TIME(
+        fixed=linear_cost.fixed,
+        per_byte=linear_cost.per_byte,
+        size=size,
+        added=network.protocol_added,
     )
-    assert isinstance(line_time, Expr)
-    return line_time
+    assert isinstance(protocol_time_of_message, Expr)
+    return protocol_time_of_message
 
 
 def wire_time(network: Network, size: Expr) -> Expr:
     """Return the time of a message on the wire [s]."""
-    seconds = WIRE_TIME(per_byte=network.wire_per_byte, size=size, added=network.wire_added)
-    assert isinstance(seconds, Expr)
-    return seconds
+    time_on_wire = WIRE_TIME(per_byte=network.wire_per_byte, size=size, added=network.wire_added)
+    assert isinstance(time_on_wire, Expr)
+    return time_on_wire
 
 
 def hardware_latency(

@@ -124,11 +124,11 @@ class Program:
         model.
         """
         built_model = self.build(machine, inputs)
-        losses = dict(machine.left_out) if isinstance(machine, Machine) else {}
+        loss_by_name = dict(machine.left_out) if isinstance(machine, Machine) else {}
         # What the import of a machine left out applies to each model on it.
         return (
-            replace(built_model, left_out={**losses, **built_model.left_out})
-            if losses
+            replace(built_model, left_out={**loss_by_name, **built_model.left_out})
+            if loss_by_name
             else built_model
         )
 
@@ -153,14 +153,14 @@ class Program:
             machine_kind = (
                 "a machine" if self.machine is Machine else "a machine with shared memory"
             )
-            given_machine = (
+            machine_in_words = (
                 machine.name
                 if isinstance(machine, Machine | SharedMemory)
                 else value_in_message(machine)
             )
             raise ModelError(
                 f"{self.name} runs on {machine_kind}, as load('machine/...') gives it; got"
-                f" {given_machine}"
+                f" {machine_in_words}"
             )
         input_by_name = {program_input.name: program_input for program_input in self.inputs}
         for name in values:

@@ -93,23 +93,25 @@ class SeenOnArrival:
     present_shift: Array | None = None
     service_shift: Array | None = None
 
-    def present_on_arrival(self, weight: Array, station: int, rank: Array | None = None) -> Array:
+    def present_on_arrival(
+        self, weight: Array, station: int, rank_weights: Array | None = None
+    ) -> Array:
         """Return the weighted mean number of customers that an arriving customer of class r finds
         at a station, waiting or in service, summed over the classes found, (P, R); see
         `_weighted_numbers_met`.
         """
         return self._weighted_numbers_met(
-            weight, self.number_present, self.present_shift, station, rank
+            weight, self.number_present, self.present_shift, station, rank_weights
         )
 
     def in_service_on_arrival(
-        self, weight: Array, station: int, rank: Array | None = None
+        self, weight: Array, station: int, rank_weights: Array | None = None
     ) -> Array:
         """Return the weighted mean number of customers that an arriving customer of class r finds
         in service at a station, summed over the classes found, (P, R); see `_weighted_numbers_met`.
         """
         return self._weighted_numbers_met(
-            weight, self.number_in_service, self.service_shift, station, rank
+            weight, self.number_in_service, self.service_shift, station, rank_weights
         )
 
     def _weighted_numbers_met(
@@ -118,27 +120,30 @@ class SeenOnArrival:
         number_by_class: Array,
         number_shift: Array | None,
         station: int,
-        rank: Array | None,
+        rank_weights: Array | None,
     ) -> Array:
         """Return the weighted sum of the numbers of customers of all classes that an arrival finds,
-        (P, R); the arriving customer itself does not count. `rank` (R, R) is the weight of class j
-        for class r, 1 by default.
+        (P, R); the arriving customer itself does not count. `rank_weights` (R, R) is the weight of
+        class j for class r, 1 by default.
         """
         weighted_numbers = weight * number_by_class[:, :, station]
-        if rank is None:
+        if rank_weights is None:
             weighted_number_met = (
                 weighted_numbers.sum(axis=1, keepdims=True) - self.own_share * weighted_numbers
             )
         else:
             weighted_number_met = (
-                weighted_numbers @ rank.T - np.diagonal(rank) * self.own_share * weighted_numbers
+                weighted_numbers @ rank_weights.T
+                - np.diagonal(rank_weights) * self.own_share * weighted_numbers
             )
         if number_shift is None:
             return np.asarray(weighted_number_met)
         weighted_shift = number_shift[:, :, :, station] * weight[:, None]
         return np.asarray(
             weighted_number_met
-            + (weighted_shift if rank is None else weighted_shift * rank).sum(axis=2)
+            + (weighted_shift if rank_weights is None else weighted_shift * rank_weights).sum(
+                axis=2
+            )
         )
 
 
@@ -149,46 +154,50 @@ def _residence_times(
     `other_customers` as in `all_busy_by_load` (P, R).
     """
     dtype = np.result_type(arrival_numbers.number_present, network.service, network.visits)
-    residence = np.empty(arrival_numbers.number_present.shape, dtype=dtype)
+    residence_times = np.empty(arrival_numbers.number_present.shape, dtype=dtype)
     for station, discipline in enumerate(network.discipline):
-        service = network.service[:, :, station]
+        service_times = network.service[:, :, station]
         if DISCIPLINES[discipline].delay:
-            residence[:, :, station] = service
+            residence_times[:, :, station] = service_times
         elif network.rates[station] is not None:
-            residence[:, :, station] = _rates_residence(network, arrival_numbers, station)
-        elif not network.without_product_form[station]:
-            residence[:, :, station] = _product_form_residence(
+            residence_times[:, :, station] = _residence_times_with_rates(
+                network, arrival_numbers, station
+            )
+        elif not network.reasons_against_product_form[station]:
+            residence_times[:, :, station] = _residence_times_in_product_form(
                 network, arrival_numbers, other_customers, station
             )
         else:
-            residence[:, :, station] = _line_residence(
+            residence_times[:, :, station] = _residence_times_in_line(
                 network, arrival_numbers, other_customers, station
             )
-    residence *= network.visits
-    return residence
+    residence_times *= network.visits
+    return residence_times
 
 
-def _product_form_residence(
+def _residence_times_in_product_form(
     network: NetworkArrays, arrival_numbers: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
     """Return the residence times at a station in product form, (P, R) [s]."""
     servers = network.servers[station]
     unit_weights = np.ones((1, len(network.classes)))
-    present_others = arrival_numbers.present_on_arrival(unit_weights, station)
+    others_met = arrival_numbers.present_on_arrival(unit_weights, station)
     if servers > 1:
         busy_servers = arrival_numbers.in_service_on_arrival(unit_weights, station)
         # Each of those who wait delays by a service over c; those in service delay by one such
         # part, if all c are busy. At one server both are the arrival theorem. Errors: see
         # "several servers" in `MEASURED_ERRORS`.
-        present_others = (
-            limited_to_range(present_others - busy_servers)
+        others_met = (
+            limited_to_range(others_met - busy_servers)
             + all_busy_by_load(busy_servers, servers, other_customers)
         ) / servers
-    residence: Array = network.service[:, :, station] * (1 + present_others)
-    return residence
+    residence_times: Array = network.service[:, :, station] * (1 + others_met)
+    return residence_times
 
 
-def _rates_residence(network: NetworkArrays, arrival_numbers: SeenOnArrival, station: int) -> Array:
+def _residence_times_with_rates(
+    network: NetworkArrays, arrival_numbers: SeenOnArrival, station: int
+) -> Array:
     """Return the residence times at a station whose speed depends on the number present, (P, R)
     [s].
     """
@@ -197,37 +206,39 @@ def _rates_residence(network: NetworkArrays, arrival_numbers: SeenOnArrival, sta
     number_present = 1 + arrival_numbers.present_on_arrival(
         np.ones((1, len(network.classes))), station
     )
-    last_index = rates.shape[1] - 1
+    last_rate_index = rates.shape[1] - 1
     # The speed at the mean number present, between those at the two whole numbers around it: an
     # assumption, for the arrival theorem takes the mean over all numbers. See
     # "speeds by the number present" in `MEASURED_ERRORS`.
     whole_number_below = np.floor(number_present.real).astype(int)
-    index_below = np.clip(whole_number_below - 1, 0, max(0, last_index - 1))
+    index_below = np.clip(whole_number_below - 1, 0, max(0, last_rate_index - 1))
     interpolation_fraction = np.where(
-        number_present.real - 1 >= last_index,
-        last_index - index_below,
+        number_present.real - 1 >= last_rate_index,
+        last_rate_index - index_below,
         number_present - 1 - index_below,
     )
-    rates_by_point = np.broadcast_to(rates, (len(number_present), last_index + 1))
+    rates_by_point = np.broadcast_to(rates, (len(number_present), last_rate_index + 1))
     speed_below, speed_above = (
-        np.take_along_axis(rates_by_point, np.minimum(index_below + offset, last_index), axis=1)
+        np.take_along_axis(
+            rates_by_point, np.minimum(index_below + offset, last_rate_index), axis=1
+        )
         for offset in (0, 1)
     )
-    residence: Array = (
+    residence_times: Array = (
         network.service[:, :, station]
         * number_present
         / (speed_below + (speed_above - speed_below) * interpolation_fraction)
     )
-    return residence
+    return residence_times
 
 
-def _line_residence(
+def _residence_times_in_line(
     network: NetworkArrays, arrival_numbers: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
     """Return the residence times at a station that serves customers in turn, (P, R) [s]."""
-    service = network.service[:, :, station]
+    service_times = network.service[:, :, station]
     servers = network.servers[station]
-    rank = network.priority[:, station]
+    rank_of_class = network.priority[:, station]
     rank_weights = None
     discipline = DISCIPLINES[network.discipline[station]]
     # Measured (benchmarks/approximations.py): Linearizer's corrections improve queues in the order
@@ -235,12 +246,12 @@ def _line_residence(
     arrival_numbers = replace(arrival_numbers, service_shift=None)
     if discipline.ranked:
         arrival_numbers = replace(arrival_numbers, present_shift=None)
-        rank_weights = (rank[None, :] <= rank[:, None]).astype(float)
-    unit_weights = np.ones_like(service)
-    residual_service = residual_time(service, network.scv[:, :, station])
+        rank_weights = (rank_of_class[None, :] <= rank_of_class[:, None]).astype(float)
+    unit_weights = np.ones_like(service_times)
+    residual_service = residual_time(service_times, network.scv[:, :, station])
     waiting_work = limited_to_range(
-        arrival_numbers.present_on_arrival(service, station, rank_weights)
-        - arrival_numbers.in_service_on_arrival(service, station, rank_weights)
+        arrival_numbers.present_on_arrival(service_times, station, rank_weights)
+        - arrival_numbers.in_service_on_arrival(service_times, station, rank_weights)
     )
     residual_work = arrival_numbers.in_service_on_arrival(
         residual_service, station, rank_weights if discipline.preemptive else None
@@ -255,18 +266,18 @@ def _line_residence(
             all_busy_by_load(number_in_service, servers, other_customers) / positive_number,
             0,
         )
-    wait = (waiting_work + residual_work) / servers
+    waiting_times = (waiting_work + residual_work) / servers
     if not discipline.ranked:
-        return np.asarray(service + wait)
+        return np.asarray(service_times + waiting_times)
     # Those of higher ranks who come during the wait go first: the wait, and with preemption the
     # service too, is as long as if the server had the rest of its capacity only.
-    is_of_higher_rank = (rank[None, :] < rank[:, None]).astype(float)
+    is_of_higher_rank = (rank_of_class[None, :] < rank_of_class[:, None]).astype(float)
     utilization_ahead = (
         arrival_numbers.in_service_on_arrival(unit_weights, station, is_of_higher_rank) / servers
     )
     free_share = 1 - limited_to_range(utilization_ahead, high=MOST_BUSY)
-    service_alone: Array = service / free_share if discipline.preemptive else service
-    return np.asarray(service_alone + wait / free_share)
+    service_alone: Array = service_times / free_share if discipline.preemptive else service_times
+    return np.asarray(service_alone + waiting_times / free_share)
 
 
 def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
@@ -288,11 +299,12 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
         & ~network.is_delay
     )
     lacks_product_form = np.array(
-        [bool(reason) for reason in network.without_product_form], dtype=bool
+        [bool(reason) for reason in network.reasons_against_product_form], dtype=bool
     )
-    several_servers = ~network.is_delay & ~has_rates & (network.servers > 1)
-    stations_by_approximation = {
-        "several servers: the probability that all are busy by Sakasegawa (1977)": several_servers,
+    has_several_servers = ~network.is_delay & ~has_rates & (network.servers > 1)
+    mask_by_approximation = {
+        "several servers: the probability that all are busy by Sakasegawa"
+        " (1977)": has_several_servers,
         "first come first served: the residual service time is approximated (Reiser, 1979)": is_line
         & lacks_product_form
         & ~has_rates,
@@ -303,8 +315,8 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
     }
     return tuple(
         approximation
-        for approximation, is_used in stations_by_approximation.items()
-        if is_used.any()
+        for approximation, station_mask in mask_by_approximation.items()
+        if station_mask.any()
     )
 
 
@@ -439,8 +451,10 @@ def _starting_throughput(demand: Array, delay: Array, population: Array) -> Arra
     """
     all_customers = population.sum(axis=1, keepdims=True)
     mean_congestion = 1 + (all_customers - 1) / max(1, demand.shape[2])
-    cycle = delay.real + demand.real.sum(axis=2) * np.maximum(mean_congestion, 1)
-    throughput = np.where(population > 0, population / np.where(cycle == 0, 1, cycle), 0.0)
+    cycle_times = delay.real + demand.real.sum(axis=2) * np.maximum(mean_congestion, 1)
+    throughput = np.where(
+        population > 0, population / np.where(cycle_times == 0, 1, cycle_times), 0.0
+    )
     # Newton's method has to start below saturation, where 1 - a is positive.
     load_limit = all_customers / (1 + all_customers)
     load_by_station = (throughput[:, :, None] * demand.real).sum(axis=1)
@@ -475,7 +489,7 @@ def _step_fraction(
 
 
 def _points_settled(
-    change: Array, tolerance: Array, new_values: Array, slope_tolerance: float
+    step: Array, tolerance: Array, new_values: Array, slope_tolerance: float
 ) -> NDArray[np.bool_]:
     """Return a mask (P,) of the points whose iteration has converged: no number moves by more than
     `tolerance`, and no derivative by more than `slope_tolerance` times the largest derivative.
@@ -484,10 +498,10 @@ def _points_settled(
     theirs. Points with derivatives, which differ in the parameter that moves, settle together: some
     derivatives are rounding alone.
     """
-    is_change_small = (np.abs(change.real) <= tolerance).reshape(len(change), -1)
+    is_change_small = (np.abs(step.real) <= tolerance).reshape(len(step), -1)
     has_settled = np.asarray(np.logical_and.reduce(is_change_small, axis=1))
     if np.iscomplexobj(new_values):
-        largest_slope_change = np.abs(change.imag).max(initial=0.0)
+        largest_slope_change = np.abs(step.imag).max(initial=0.0)
         slopes_settled = largest_slope_change <= slope_tolerance * np.abs(new_values.imag).max(
             initial=0.0
         )
@@ -645,7 +659,7 @@ def reason_against_linearizer(network: NetworkArrays) -> str:
         error = MEASURED_ERRORS[construct][True][3]
         if error > LARGEST_ERROR_BY_DEFAULT:
             return _reason_by_error(construct, station_name, error)
-        if network.without_product_form[station] and not network.is_single[station]:
+        if network.reasons_against_product_form[station] and not network.is_single[station]:
             return (
                 f"the error of the approximation is not known for {station_name}, with"
                 " several servers"
@@ -658,7 +672,7 @@ def _construct_of_station(network: NetworkArrays, station: int) -> str:
     discipline = DISCIPLINES[network.discipline[station]]
     if discipline.ranked:
         return "preemptive priorities" if discipline.preemptive else "priorities"
-    if network.without_product_form[station]:
+    if network.reasons_against_product_form[station]:
         scv = np.max(network.scv[:, :, station].real)
         if (network.scv[:, :, station].real == 1).all():
             return "service times that differ at first come first served"
@@ -715,7 +729,7 @@ def schweitzer(network: NetworkArrays) -> NetworkSolution:
     solution = _solve_by_scheme(
         network,
         "Bard-Schweitzer",
-        lambda fixed_point, population, demand: fixed_point(population, None),
+        lambda solve_fixed_point, population, demand: solve_fixed_point(population, None),
     )
     return replace(
         solution, usual_error="" if solution.exact else usual_error(network, with_correction=False)
@@ -756,7 +770,7 @@ def _solve_by_scheme(network: NetworkArrays, method_name: str, scheme: Scheme) -
     servers in product form, else by substitution.
     """
     is_product_form = network.all_single or (network.is_single | network.is_delay).all()
-    if is_product_form and not any(network.without_product_form):
+    if is_product_form and not any(network.reasons_against_product_form):
         return _solve_product_form(network, method_name, scheme)
     return _solve_by_general_substitution(network, method_name, scheme)
 
@@ -773,7 +787,7 @@ def _solve_product_form(
     )
     demand = closed_network.demand / closed_network.last_speed[:, None]
 
-    def fixed_point(population: Array, shift: Shift | None) -> tuple[Array, Array, int]:
+    def solve_fixed_point(population: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         """Solve for the populations of all points and their variants by Newton's method."""
         variants_per_point = len(population) // len(demand)
         queue_change = 0.0 if shift is None else shift[0].sum(axis=2)
@@ -782,10 +796,10 @@ def _solve_product_form(
         return _solve_by_newton(repeated_demand, repeated_delay, population, queue_change)
 
     throughput, residence, step_count = scheme(
-        fixed_point, closed_network.population.astype(float), demand
+        solve_fixed_point, closed_network.population.astype(float), demand
     )
     station_names = [network.stations[station] for station in closed_network.queueing]
-    throughput, residence, notes = _within_capacity(
+    throughput, residence, notes = _lower_to_capacity(
         throughput, residence, demand, closed_network.population, station_names
     )
     queue = throughput[:, :, None] * residence
@@ -811,10 +825,10 @@ def _refuse_overtaking(network: NetworkArrays) -> None:
     approximations differed from Markov chains by up to a third.
     """
     for station, (station_name, reason) in enumerate(
-        zip(network.stations, network.without_product_form, strict=True)
+        zip(network.stations, network.reasons_against_product_form, strict=True)
     ):
-        visitors = (network.demand[:, :, station] != 0).any(axis=0)
-        several_closed = visitors.sum() > 1 and (visitors & network.closed).any()
+        is_visitor = (network.demand[:, :, station] != 0).any(axis=0)
+        several_closed = is_visitor.sum() > 1 and (is_visitor & network.closed).any()
         if reason and several_closed and network.discipline[station] in OVERTAKING_DISCIPLINES:
             raise ModelError(
                 f"{station_name} {reason}; approximate methods take that for one class only; ask"
@@ -828,25 +842,26 @@ def _refuse_breakdowns(network: NetworkArrays) -> None:
 
     See `ERROR_WITH_BREAKDOWNS`.
     """
-    for station, (name, discipline) in enumerate(
+    for station, (station_name, discipline) in enumerate(
         zip(network.stations, network.discipline, strict=True)
     ):
-        rank = network.priority[:, station]
+        rank_of_class = network.priority[:, station]
         visits_station = (network.demand[:, :, station] != 0).any(axis=0)
         if not DISCIPLINES[discipline].preemptive or visits_station.sum() < 2:
             continue
-        is_first = visits_station & (rank == rank[visits_station].min())
-        first_class = int(np.flatnonzero(is_first)[0])
+        is_of_first_rank = visits_station & (rank_of_class == rank_of_class[visits_station].min())
+        first_class = int(np.flatnonzero(is_of_first_rank)[0])
         visits_one_station = (network.demand[:, first_class] != 0).sum(axis=1).max() == 1
         never_waits = (network.population[:, first_class] <= network.servers[station]).all()
         if (
-            is_first.sum() == 1
+            is_of_first_rank.sum() == 1
             and network.closed[first_class]
             and visits_one_station
             and never_waits
         ):
             raise ModelError(
-                f"{network.classes[first_class]} takes servers of {name} from all others, as a"
+                f"{network.classes[first_class]} takes servers of {station_name} from all"
+                " others, as a"
                 " breakdown does; approximate response times had errors of up to"
                 f" {ERROR_WITH_BREAKDOWNS:g} % there (95th percentile); ask for markov-chain or"
                 " simulation"
@@ -859,16 +874,16 @@ def _solve_by_general_substitution(
     """Solve a network with stations of any kind, by substitution."""
     _refuse_overtaking(network)
     _refuse_breakdowns(network)
-    open_loads = np.broadcast_to(open_load(network), (network.points, len(network.stations)))
+    open_loads = np.broadcast_to(open_load(network), (network.point_count, len(network.stations)))
     cycle = network.think + network.demand.sum(axis=2)
     # A closed class whose cycle takes no time would have an infinite throughput.
     check_some_time(network, cycle[:, network.closed], np.flatnonzero(network.closed))
 
-    def fixed_point(population: Array, shift: Shift | None) -> tuple[Array, Array, int]:
+    def solve_fixed_point(population: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         """Solve for the populations of all points and their variants by substitution."""
-        variants_per_point = len(population) // network.points
+        variants_per_point = len(population) // network.point_count
         repeated_network = (
-            network.select(np.repeat(np.arange(network.points), variants_per_point))
+            network.select(np.repeat(np.arange(network.point_count), variants_per_point))
             if variants_per_point > 1
             else network
         )
@@ -882,11 +897,11 @@ def _solve_by_general_substitution(
         )
 
     closed_population = np.where(network.closed, network.population, 0).astype(float)
-    throughput, residence, step_count = scheme(fixed_point, closed_population, network.demand)
+    throughput, residence, step_count = scheme(solve_fixed_point, closed_population, network.demand)
     station_indices = range(open_loads.shape[1])
     # Closed classes have what open ones leave of the highest speed.
     highest_speeds = [
-        speeds(network, station_index).max(axis=1) * np.ones(network.points)
+        speeds(network, station_index).max(axis=1) * np.ones(network.point_count)
         for station_index in station_indices
     ]
     speed_limit = np.stack(highest_speeds, axis=1)
@@ -894,7 +909,7 @@ def _solve_by_general_substitution(
         network.closed[:, None], network.demand / (speed_limit - open_loads)[:, None], 0
     )
     demand = np.where(network.is_delay, 0, closed_demand)
-    throughput, residence, notes = _within_capacity(
+    throughput, residence, notes = _lower_to_capacity(
         throughput, residence, demand, network.population, network.stations
     )
     is_empty = network.closed & (network.population == 0)
@@ -915,7 +930,7 @@ def _solve_by_general_substitution(
     )
 
 
-def _within_capacity(
+def _lower_to_capacity(
     throughput: Array,
     residence: Array,
     demand: Array,
@@ -948,9 +963,9 @@ def _within_capacity(
     worst_time = np.take_along_axis(residence, worst_station, axis=2)
     np.put_along_axis(residence, worst_station, worst_time + added_cycle[:, :, None], axis=2)
     notes = (
-        f"{name} came out busy for {utilization.real[:, station].max():.6g} of the time;"
+        f"{station_name} came out busy for {utilization.real[:, station].max():.6g} of the time;"
         " throughputs were lowered to its capacity"
-        for station, name in enumerate(station_names)
+        for station, station_name in enumerate(station_names)
         if is_over[:, station].any()
     )
     return lower_throughput, residence, tuple(notes)
@@ -992,7 +1007,7 @@ def _utilization_of_classes(network: NetworkArrays, throughput: Array, queue: Ar
 
 
 def _correct_queue_shares(
-    fixed_point: FixedPoint, population: Array, demand: Array
+    solve_fixed_point: FixedPoint, population: Array, demand: Array
 ) -> tuple[Array, Array, int]:
     """Correct the shares of classes in the queues in rounds, as `linearizer` describes; return
     throughput (P, R), residence time (P, R, K) and the number of steps.
@@ -1005,7 +1020,7 @@ def _correct_queue_shares(
         f"{class_count} classes at {demand.shape[2]:,} stations take {correction_count:,}"
         " corrections of Linearizer",
         "ask for schweitzer",
-        points=point_count,
+        point_count=point_count,
     )
     # At every point N, then N with one fewer of each class in turn.
     removed_customers = np.concatenate([np.zeros((1, class_count)), np.eye(class_count)])
@@ -1022,7 +1037,7 @@ def _correct_queue_shares(
     shift: Shift | None = None
     total_step_count = 0
     for _ in range(LINEARIZER_ROUNDS):
-        throughput, residence, step_count = fixed_point(
+        throughput, residence, step_count = solve_fixed_point(
             population_by_variant.reshape(point_count * (class_count + 1), class_count), shift
         )
         throughput = throughput.reshape(point_count, class_count + 1, class_count, 1)
@@ -1035,7 +1050,7 @@ def _correct_queue_shares(
         total_step_count += step_count
     assert shift is not None
     queue_shift, busy_shift = (shift_by_variant[:: class_count + 1] for shift_by_variant in shift)
-    throughput, residence, step_count = fixed_point(population, (queue_shift, busy_shift))
+    throughput, residence, step_count = solve_fixed_point(population, (queue_shift, busy_shift))
     return throughput, residence, total_step_count + step_count
 
 

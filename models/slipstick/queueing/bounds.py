@@ -12,7 +12,7 @@ Bounds = tuple[Array, Array]
 """Lower and upper throughput of each class, (P, R) [1/s]."""
 
 
-def asymptotic(network: NetworkArrays) -> Bounds:
+def asymptotic_bounds(network: NetworkArrays) -> Bounds:
     r"""Return asymptotic bounds on the throughput of each class: from above without any waiting and
     by the bottleneck, from below with a wait for all other customers at each visit.
 
@@ -29,7 +29,7 @@ def asymptotic(network: NetworkArrays) -> Bounds:
     Graham and Sevcik, Quantitative System Performance, 1984, Table 5.1.
 
     >>> from slipstick.queueing.network import network_arrays
-    >>> asymptotic(network_arrays([0.6, 0.4], population=4, think=1.0))
+    >>> asymptotic_bounds(network_arrays([0.6, 0.4], population=4, think=1.0))
     (array([[0.8]]), array([[1.66666667]]))
     """
     population = network.population
@@ -61,7 +61,7 @@ def _extreme_cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
     of each station, (P, K).
     """
     demand = network.demand
-    if network.all_single and network.all_closed and not any(network.without_product_form):
+    if network.all_single and network.all_closed and not any(network.reasons_against_product_form):
         customer_count = np.maximum(1, network.population.sum(axis=1, keepdims=True))
         return (
             network.think + network.work,
@@ -144,9 +144,9 @@ def _bottleneck_throughput(network: NetworkArrays, highest_speed: Array) -> Arra
                 (free_speed / network.demand).transpose(2, 0, 1)
             )
         return np.asarray(throughput_by_station.min(axis=0))
-    station_limit = quotient(free_speed, network.demand, np.inf)
+    limit_by_station = quotient(free_speed, network.demand, np.inf)
     lowest_limit: Array = np.take_along_axis(
-        station_limit, station_limit.real.argmin(axis=2)[:, :, None], axis=2
+        limit_by_station, limit_by_station.real.argmin(axis=2)[:, :, None], axis=2
     )[:, :, 0]
     return lowest_limit
 
@@ -160,7 +160,7 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
     is_unbounded = np.asarray(
         (np.where(network.closed, 0.0, network.arrivals)[:, :, None] * network.demand).any(axis=1)
     )
-    least_factor = np.ones((network.points, len(network.stations)))
+    least_factor = np.ones((network.point_count, len(network.stations)))
     # All customers of the network at one station are its longest queue.
     greatest_factor = np.maximum(1.0, all_customers / network.servers)
     highest_speed = least_factor * network.servers
@@ -174,7 +174,7 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
             :, [station]
         ]
         # Without product form one customer may have the speed of all that are present.
-        sharing_customers = 1 if network.without_product_form[station] else number_present
+        sharing_customers = 1 if network.reasons_against_product_form[station] else number_present
         least_factor[:, station] = np.where(can_be_present, sharing_customers / speed, np.inf).min(
             axis=1
         )
@@ -183,7 +183,7 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
             all_customers[:, 0] / speed[:, -1],
         )
         highest_speed[:, station] = speed.max(axis=1)
-    if not network.all_closed or any(network.without_product_form):
+    if not network.all_closed or any(network.reasons_against_product_form):
         greatest_factor[:, ~_has_limited_wait(network)] = np.inf
     return least_factor, greatest_factor, highest_speed
 
@@ -197,7 +197,9 @@ def _has_limited_wait(network: NetworkArrays) -> NDArray[np.bool_]:
     """
     if not network.all_closed:
         return np.zeros(len(network.stations), dtype=bool)
-    has_product_form = np.array([not reason for reason in network.without_product_form], dtype=bool)
+    has_product_form = np.array(
+        [not reason for reason in network.reasons_against_product_form], dtype=bool
+    )
     ignores_service_times = np.array(
         [DISCIPLINES[discipline].blind for discipline in network.discipline], dtype=bool
     )
@@ -221,7 +223,9 @@ def _one_class_demands(
             f"{network.stations[station]} is not a single server of one speed, which {bounds_name}"
             " bounds need; asymptotic bounds take any"
         )
-    for station_name, reason in zip(network.stations, network.without_product_form, strict=True):
+    for station_name, reason in zip(
+        network.stations, network.reasons_against_product_form, strict=True
+    ):
         # Without product form the bounds do not hold: with scv 9 the throughput of two stations
         # lies 16 % below the balanced job bound.
         if reason:
@@ -241,7 +245,7 @@ def _one_class_demands(
     )
 
 
-def balanced_job(network: NetworkArrays) -> Bounds:
+def balanced_job_bounds(network: NetworkArrays) -> Bounds:
     r"""Return bounds of the throughput of one closed class, from balanced networks that are slower
     and faster.
 
@@ -256,7 +260,7 @@ def balanced_job(network: NetworkArrays) -> Bounds:
     ModelError : several classes, open ones, or a station of several speeds or without product form
 
     >>> from slipstick.queueing.network import network_arrays
-    >>> balanced_job(network_arrays([0.6, 0.4], population=4, think=1.0))
+    >>> balanced_job_bounds(network_arrays([0.6, 0.4], population=4, think=1.0))
     (array([[1.1627907]]), array([[1.45454545]]))
     """
     customer_count, think, demand, largest_demand = _one_class_demands(network, "balanced job")
@@ -282,7 +286,7 @@ def balanced_job(network: NetworkArrays) -> Bounds:
 
 
 def _bounds_without_stations(
-    customers: Array, think: Array, total_demand: Array, lower_bound: Array, upper_bound: Array
+    customer_count: Array, think: Array, total_demand: Array, lower_bound: Array, upper_bound: Array
 ) -> Bounds:
     """Return bounds of the throughput of one class at all points (P, 1) [1/s], from those (P,) that
     hold where stations take time. They are 0 without customers, and N / Z where no station takes
@@ -290,15 +294,17 @@ def _bounds_without_stations(
     """
     # Without think time the quotient is infinite; no customers over no time is replaced by 0.
     with np.errstate(divide="ignore", invalid="ignore"):
-        throughput_alone = customers / think
+        throughput_alone = customer_count / think
     lower_bound, upper_bound = (
-        np.where(customers == 0, 0.0, np.where(total_demand > 0, bound, throughput_alone))[:, None]
+        np.where(customer_count == 0, 0.0, np.where(total_demand > 0, bound, throughput_alone))[
+            :, None
+        ]
         for bound in (lower_bound, upper_bound)
     )
     return lower_bound, upper_bound
 
 
-def proportional(network: NetworkArrays) -> Bounds:
+def proportional_bounds(network: NetworkArrays) -> Bounds:
     r"""Return bounds of the throughput of one closed class by queues in proportion to the demands,
     or to their N-th powers.
 
@@ -314,7 +320,7 @@ def proportional(network: NetworkArrays) -> Bounds:
     ModelError : several classes, open ones, or a station of several speeds or without product form
 
     >>> from slipstick.queueing.network import network_arrays
-    >>> proportional(network_arrays([0.6, 0.4], population=4))
+    >>> proportional_bounds(network_arrays([0.6, 0.4], population=4))
     (array([[1.50214592]]), array([[1.5625]]))
     """
     customer_count, think, demand, largest_demand = _one_class_demands(network, "proportional")
@@ -327,7 +333,7 @@ def proportional(network: NetworkArrays) -> Bounds:
             * (relative_demand ** customer_count[:, None]).sum(axis=1)
             / (relative_demand ** (customer_count[:, None] - 1)).sum(axis=1)
         )
-        throughput_before, _ = _asymptotic_of_one_class(
+        throughput_before, _ = _asymptotic_bounds_of_one_class(
             customer_count - 1, think, total_demand, largest_demand
         )
         lower_bound = customer_count / (
@@ -338,12 +344,12 @@ def proportional(network: NetworkArrays) -> Bounds:
         think,
         total_demand,
         lower_bound,
-        _upper_proportional(customer_count, think, demand, largest_demand),
+        _upper_proportional_bounds(customer_count, think, demand, largest_demand),
     )
 
 
-def _upper_proportional(
-    customers: Array, think: Array, demand: Array, largest_demand: Array
+def _upper_proportional_bounds(
+    customer_count: Array, think: Array, demand: Array, largest_demand: Array
 ) -> Array:
     """Return the upper proportional bound of N customers, (P,) [1/s]."""
     total_demand = demand.sum(axis=1)
@@ -353,31 +359,33 @@ def _upper_proportional(
             * ((demand / largest_demand[:, None]) ** 2).sum(axis=1)
             / (total_demand / largest_demand)
         )
-        _, throughput_before = _asymptotic_of_one_class(
-            customers - 1, think, total_demand, largest_demand
+        _, throughput_before = _asymptotic_bounds_of_one_class(
+            customer_count - 1, think, total_demand, largest_demand
         )
         upper_bound = np.minimum(
             1 / largest_demand,
-            customers
+            customer_count
             / (
                 think
                 + total_demand
-                + second_power_mean * (customers - 1 - think * throughput_before)
+                + second_power_mean * (customer_count - 1 - think * throughput_before)
             ),
         )
-    return np.where(customers > 0, upper_bound, 0.0)
+    return np.where(customer_count > 0, upper_bound, 0.0)
 
 
-def _asymptotic_of_one_class(
-    customers: Array, think: Array, total_demand: Array, largest_demand: Array
+def _asymptotic_bounds_of_one_class(
+    customer_count: Array, think: Array, total_demand: Array, largest_demand: Array
 ) -> tuple[Array, Array]:
     """Return the lower and upper asymptotic bounds of one class at single servers, (P,) [1/s]."""
-    lower_bound = customers / (think + customers * total_demand)
-    upper_bound = np.minimum(customers / (think + total_demand), 1 / largest_demand)
-    return np.where(customers > 0, lower_bound, 0.0), np.where(customers > 0, upper_bound, 0.0)
+    lower_bound = customer_count / (think + customer_count * total_demand)
+    upper_bound = np.minimum(customer_count / (think + total_demand), 1 / largest_demand)
+    return np.where(customer_count > 0, lower_bound, 0.0), np.where(
+        customer_count > 0, upper_bound, 0.0
+    )
 
 
-def geometric(network: NetworkArrays) -> Bounds:
+def geometric_bounds(network: NetworkArrays) -> Bounds:
     r"""Return bounds of the throughput of one closed class by geometric queues.
 
         X = 2 N / (b + sqrt(b^2 - 4 Z Dmax m))
@@ -398,15 +406,15 @@ def geometric(network: NetworkArrays) -> Bounds:
     ModelError : several classes, open ones, or a station of several speeds or without product form
 
     >>> from slipstick.queueing.network import network_arrays
-    >>> geometric(network_arrays([0.6, 0.4], population=4))
+    >>> geometric_bounds(network_arrays([0.6, 0.4], population=4))
     (array([[1.50273823]]), array([[1.55494366]]))
     """
     customer_count, think, demand, largest_demand = _one_class_demands(network, "geometric")
     total_demand = demand.sum(axis=1)
     customers_met = customer_count - 1
-    bounds = []
+    both_bounds = []
     with np.errstate(divide="ignore", invalid="ignore"):
-        upper_throughput = _upper_proportional(customers_met, think, demand, largest_demand)
+        upper_throughput = _upper_proportional_bounds(customers_met, think, demand, largest_demand)
         for throughput, m in (
             (
                 customers_met / (think + total_demand + largest_demand * customers_met),
@@ -422,10 +430,10 @@ def geometric(network: NetworkArrays) -> Bounds:
             ).sum(axis=1)
             b = think + total_demand + largest_demand * customers_met - queue_sum
             # Without rounding b is Z + N Dmax at the least, and the root at least |Z - N Dmax|.
-            bounds.append(
+            both_bounds.append(
                 2
                 * customer_count
                 / (b + np.sqrt(np.maximum(0.0, b * b - 4 * think * largest_demand * m)))
             )
-    lower_bound, upper_bound = bounds
+    lower_bound, upper_bound = both_bounds
     return _bounds_without_stations(customer_count, think, total_demand, lower_bound, upper_bound)

@@ -66,5 +66,5 @@ def lru_hit_ratios(popularity: Array, capacity: float) -> NDArray[np.float64]:
             shortest_time = middle_time
         else:
             longest_time = middle_time
-    ratios: NDArray[np.float64] = -np.expm1(-request_probabilities * longest_time)
-    return ratios
+    hit_ratios: NDArray[np.float64] = -np.expm1(-request_probabilities * longest_time)
+    return hit_ratios

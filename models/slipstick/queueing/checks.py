@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
-from slipstick.queueing.bounds import asymptotic
+from slipstick.queueing.bounds import asymptotic_bounds
 from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution, sum_over_stations
 
 EXACT = 1e-9
@@ -42,7 +42,7 @@ def checked_solution(
     """
     check = _SolutionCheck(network, solution, tolerance)
     check.check_numbers()
-    check.check_little()
+    check.check_littles_law()
     check.check_population()
     check.check_utilization()
     check.check_probabilities()
@@ -81,7 +81,7 @@ class _SolutionCheck:
         )
         if np.isfinite(all_values.sum()) and all_values.min(initial=0.0) >= -self.tolerance:
             return
-        for name, values in (
+        for quantity_name, values in (
             ("throughput", self.throughputs),
             ("residence", self.residences),
             ("queue", self.queues),
@@ -92,11 +92,11 @@ class _SolutionCheck:
                     np.argwhere(~np.isfinite(values) | (values < -self.tolerance))[0]
                 )
                 raise NoAnswerError(
-                    f"{self.method}: {name} of {self._class_and_station(value_index)} is"
+                    f"{self.method}: {quantity_name} of {self._class_and_station(value_index)} is"
                     f" {values[value_index]:g}"
                 )
 
-    def check_little(self) -> None:
+    def check_littles_law(self) -> None:
         """Check Q = X R at every station."""
         self._check_equal(
             "Little's law at a station, Q = X R",
@@ -182,7 +182,7 @@ class _SolutionCheck:
         """Check that asymptotic bounds enclose the throughput."""
         is_closed = self.network.closed
         lower_bound, upper_bound = (
-            self._closed_columns(bound.real) for bound in asymptotic(self.network)
+            self._closed_columns(bound.real) for bound in asymptotic_bounds(self.network)
         )
         throughput = self._closed_columns(self.throughputs)
         is_outside = (throughput > upper_bound * (1 + self.tolerance)) | (
@@ -211,21 +211,23 @@ class _SolutionCheck:
         if (np.abs(left_side - right_side) <= self.tolerance * np.abs(right_side)).all():
             return
         # Two sides that are both 0 agree; the floor keeps their quotient from being NaN.
-        scale = np.maximum(np.maximum(np.abs(left_side), np.abs(right_side)), 1e-300)
+        compared_sizes = np.maximum(np.maximum(np.abs(left_side), np.abs(right_side)), 1e-300)
         # A number that is tiny beside the population is as good as zero.
         difference_limit = self.tolerance * np.maximum(
-            scale, 1e-3 * (scale.max(initial=0.0) if scale.ndim > 2 else scale)
+            compared_sizes,
+            1e-3 * (compared_sizes.max(initial=0.0) if compared_sizes.ndim > 2 else compared_sizes),
         )
         are_different = np.abs(left_side - right_side) > difference_limit
         if are_different.any():
             value_index = tuple(np.argwhere(are_different)[0])
-            subject = (
+            subject_in_words = (
                 f" for {self._class_and_station(value_index, chosen_classes)}"
                 if len(value_index) > 1
                 else ""
             )
             raise NoAnswerError(
-                f"{self.method} breaks {law_text}{subject}: {left_side[value_index]:.12g} and"
+                f"{self.method} breaks {law_text}{subject_in_words}:"
+                f" {left_side[value_index]:.12g} and"
                 f" {right_side[value_index]:.12g}"
             )
 

@@ -42,11 +42,11 @@ def compiled_loops() -> Iterator[None]:
     """
     if find_spec("numba") is None:
         raise MissingExtraError("numba", "compiled loops of queueing networks", "fast")
-    token = _IS_COMPILED.set(True)
+    reset_token = _IS_COMPILED.set(True)
     try:
         yield
     finally:
-        _IS_COMPILED.reset(token)
+        _IS_COMPILED.reset(reset_token)
 
 
 def compiled_form(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | None:
@@ -68,18 +68,18 @@ def _compiled_loop(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
-def recurrences(series: Array, paces: Array) -> None:
+def run_recurrences(series: Array, paces: Array) -> None:
     """Run y(n) = x(n) + pace y(n - 1) along each row (P, L), in place, for one of the paces (K,
     P) after the other.
     """
-    for point in range(series.shape[0]):
-        row = series[point]
-        for station in range(paces.shape[0]):
+    for point_index in range(series.shape[0]):
+        series_row = series[point_index]
+        for pace_index in range(paces.shape[0]):
             sum_so_far = 0.0
-            pace = paces[station, point]
-            for number in range(row.size):
-                sum_so_far = row[number] + pace * sum_so_far
-                row[number] = sum_so_far
+            pace = paces[pace_index, point_index]
+            for term_index in range(series_row.size):
+                sum_so_far = series_row[term_index] + pace * sum_so_far
+                series_row[term_index] = sum_so_far
 
 
 def power_sums(series: Array, paces: Array, population: Array) -> Array:
@@ -87,11 +87,11 @@ def power_sums(series: Array, paces: Array, population: Array) -> Array:
     and N, the population (P,).
     """
     sums = np.zeros(paces.shape)
-    for point in range(paces.shape[0]):
-        for number in range(population[point]):
-            for station in range(paces.shape[1]):
-                sums[point, station] = paces[point, station] * (
-                    sums[point, station] + series[point, number]
+    for point_index in range(paces.shape[0]):
+        for term_index in range(population[point_index]):
+            for station_index in range(paces.shape[1]):
+                sums[point_index, station_index] = paces[point_index, station_index] * (
+                    sums[point_index, station_index] + series[point_index, term_index]
                 )
     return sums
 
@@ -117,36 +117,36 @@ def lattice_constants(factor: Array, counts: Array, pace: Array) -> tuple[Array,
     point_count, class_count, station_count = pace.shape
     constants = np.zeros(point_count)
     with_one_less = np.zeros((point_count, class_count, 1 + station_count))
-    stride = np.ones(class_count, np.int64)
+    strides = np.ones(class_count, np.int64)
     for class_index in range(class_count - 2, 0, -1):
-        stride[class_index] = stride[class_index + 1] * (counts[class_index + 1] + 1)
+        strides[class_index] = strides[class_index + 1] * (counts[class_index + 1] + 1)
     plane_size = 1
     for class_index in range(1, class_count):
         plane_size *= counts[class_index] + 1
-    for point in range(point_count):
+    for point_index in range(point_count):
         plane = np.zeros((plane_size, 2 * station_count))
         customers = np.zeros(class_count, np.int64)
         for first_customers in range(counts[0] + 1):
             customers[0] = first_customers
             if first_customers == counts[0]:
                 # The plane still holds the populations with one customer of class 0 fewer.
-                with_one_less[point, 0] = plane[plane_size - 1, station_count - 1 :]
+                with_one_less[point_index, 0] = plane[plane_size - 1, station_count - 1 :]
             for cell in range(plane_size):
-                value = 1.0
+                cell_value = 1.0
                 for class_index in range(class_count):
-                    value *= factor[point, class_index, customers[class_index]]
+                    cell_value *= factor[point_index, class_index, customers[class_index]]
                 for column in range(2 * station_count):
-                    station = column % station_count
-                    term = pace[point, 0, station] * plane[cell, column]
+                    station_index = column % station_count
+                    term = pace[point_index, 0, station_index] * plane[cell, column]
                     for class_index in range(1, class_count):
                         if customers[class_index] > 0:
                             term += (
-                                pace[point, class_index, station]
-                                * plane[cell - stride[class_index], column]
+                                pace[point_index, class_index, station_index]
+                                * plane[cell - strides[class_index], column]
                             )
-                    plane[cell, column] = value + term
+                    plane[cell, column] = cell_value + term
                     if column < station_count:
-                        value += term
+                        cell_value += term
                 class_index = class_count - 1
                 while class_index > 0 and customers[class_index] == counts[class_index]:
                     customers[class_index] = 0
@@ -155,10 +155,10 @@ def lattice_constants(factor: Array, counts: Array, pace: Array) -> tuple[Array,
                     customers[class_index] += 1
         for class_index in range(1, class_count):
             if counts[class_index] > 0:
-                with_one_less[point, class_index] = plane[
-                    plane_size - 1 - stride[class_index], station_count - 1 :
+                with_one_less[point_index, class_index] = plane[
+                    plane_size - 1 - strides[class_index], station_count - 1 :
                 ]
-        constants[point] = plane[plane_size - 1, station_count - 1]
+        constants[point_index] = plane[plane_size - 1, station_count - 1]
     return constants, with_one_less
 
 
@@ -193,53 +193,53 @@ def newton_steps(
     jacobian = np.empty((class_count, class_count))
     throughput_step = np.empty(class_count)
     most_steps_taken = 0
-    for point in range(point_count):
-        class_throughput = throughputs[point]
-        customers = population[point]
+    for point_index in range(point_count):
+        class_throughput = throughputs[point_index]
+        customers = population[point_index]
         is_settled = False
-        step = 0
+        step_count = 0
         while not is_settled:
-            step += 1
-            if step > most_steps:
+            step_count += 1
+            if step_count > most_steps:
                 return 0
             for class_index in range(class_count):
                 throughput_step[class_index] = (
-                    class_throughput[class_index] * delay[point, class_index]
+                    class_throughput[class_index] * delay[point_index, class_index]
                 )
                 for other_class in range(class_count):
                     jacobian[class_index, other_class] = 0.0
                 # A class without customers has throughput 0: 1 on the diagonal keeps the system
                 # solvable.
-                jacobian[class_index, class_index] = delay[point, class_index] + (
+                jacobian[class_index, class_index] = delay[point_index, class_index] + (
                     customers[class_index] == 0
                 )
-            for station in range(station_count):
-                idle_part[station] = 1.0
+            for station_index in range(station_count):
+                idle_part[station_index] = 1.0
                 for class_index in range(class_count):
                     share_met = 1 / (
                         1
                         + class_throughput[class_index]
-                        * demand[point, class_index, station]
+                        * demand[point_index, class_index, station_index]
                         / max(customers[class_index], 1.0)
                     )
-                    queue_slope[station, class_index], load[class_index] = (
-                        demand[point, class_index, station] * share_met * share_met,
+                    queue_slope[station_index, class_index], load[class_index] = (
+                        demand[point_index, class_index, station_index] * share_met * share_met,
                         class_throughput[class_index]
-                        * demand[point, class_index, station]
+                        * demand[point_index, class_index, station_index]
                         * share_met,
                     )
-                    idle_part[station] -= load[class_index]
+                    idle_part[station_index] -= load[class_index]
                 for class_index in range(class_count):
-                    throughput_step[class_index] += load[class_index] / idle_part[station]
+                    throughput_step[class_index] += load[class_index] / idle_part[station_index]
                     jacobian[class_index, class_index] += (
-                        queue_slope[station, class_index] / idle_part[station]
+                        queue_slope[station_index, class_index] / idle_part[station_index]
                     )
                     for other_class in range(class_count):
                         jacobian[class_index, other_class] += (
                             load[class_index]
-                            / idle_part[station]
-                            * queue_slope[station, other_class]
-                            / idle_part[station]
+                            / idle_part[station_index]
+                            * queue_slope[station_index, other_class]
+                            / idle_part[station_index]
                         )
             for class_index in range(class_count):
                 # Newton for the reciprocal of the population, which is nearly straight near
@@ -269,11 +269,11 @@ def newton_steps(
                     )
                 throughput_step[class_index] /= jacobian[class_index, class_index]
             growth_limit = most_at_once
-            for station in range(station_count):
+            for station_index in range(station_count):
                 growth = 0.0
                 for class_index in range(class_count):
-                    growth += throughput_step[class_index] * queue_slope[station, class_index]
-                growth_limit = max(growth_limit, growth / idle_part[station])
+                    growth += throughput_step[class_index] * queue_slope[station_index, class_index]
+                growth_limit = max(growth_limit, growth / idle_part[station_index])
             is_settled = True
             for class_index in range(class_count):
                 growth_limit = max(
@@ -290,5 +290,5 @@ def newton_steps(
                 is_settled = is_settled and abs(throughput_step[class_index]) <= 1e-11 * abs(
                     class_throughput[class_index]
                 )
-        most_steps_taken = max(most_steps_taken, step)
+        most_steps_taken = max(most_steps_taken, step_count)
     return most_steps_taken

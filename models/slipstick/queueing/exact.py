@@ -28,7 +28,7 @@ from slipstick.queueing.residual_wait import erlang_c
 from slipstick.vocabulary import DISCIPLINES
 
 
-def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
+def exact(network: NetworkArrays, with_marginals: bool = False) -> NetworkSolution:
     r"""Solve a product-form network exactly.
 
     The mean values of exact MVA, by the linear recurrences behind it: with G(n) the normalizing
@@ -41,8 +41,8 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
     ----------
     network : stations in product form, see `check_product_form`, or one queue as `is_single_queue`
         says
-    marginals : whether to give the probabilities of every station's number; those of stations with
-        several speeds are given in any case
+    with_marginals : whether to give the probabilities of every station's number; those of stations
+        with several speeds are given in any case
 
     Raises
     ------
@@ -67,7 +67,7 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
         solve_classes = (
             solve_single_class if len(closed_network.classes) == 1 else solve_multi_class
         )
-        return _solved_in_range(solve_classes(closed_network, marginals), closed_network)
+        return _solved_in_range(solve_classes(closed_network, with_marginals), closed_network)
 
     method_name = "exact mean values, by scaled normalizing constants"
     return solve_mixed(network, method_name, solve_closed_part, takes_populations_together=True)
@@ -83,8 +83,10 @@ def slopes_of_throughput(network: NetworkArrays) -> tuple[Array, Array, Array]:
 
     Source: de Souza e Silva and Muntz, IEEE Trans. Computers 37(9), 1988, 1125-1129.
     """
-    with_fewer = network.select([0, 0])
-    solution = exact(replace(with_fewer, population=with_fewer.population - np.array([[0], [1]])))
+    repeated_network = network.select([0, 0])
+    solution = exact(
+        replace(repeated_network, population=repeated_network.population - np.array([[0], [1]]))
+    )
     queue_change = (solution.queue[1] - solution.queue[0]).real
     think_change = (solution.throughput[1] - solution.throughput[0]).real
     return solution.throughput[0].real, queue_change[0], think_change
@@ -99,12 +101,17 @@ def is_single_queue(network: NetworkArrays) -> bool:
     """
     visits = network.visits.real
     queue_stations = np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.is_delay)
-    if len(queue_stations) != 1 or network.closed.any() or network.losses or network.not_poisson:
+    if (
+        len(queue_stations) != 1
+        or network.closed.any()
+        or network.loss_reason
+        or network.non_poisson_reason
+    ):
         return False
     station = int(queue_stations[0])
     visited_once = np.isin(visits[:, :, station], (0, 1)).all()
     discipline = DISCIPLINES[network.discipline[station]]
-    if not visited_once or not any(network.without_product_form):
+    if not visited_once or not any(network.reasons_against_product_form):
         return False
     return bool(network.is_single[station] and discipline.queued) or _has_servers_with_ranks(
         network, station
@@ -150,22 +157,26 @@ def _solve_single_queue(network: NetworkArrays) -> NetworkSolution:
     service = network.service[:, :, station]
     visits_to_station = network.visits[:, :, station]
     arrival_rate = network.arrivals * visits_to_station
-    rank = network.priority[:, station] if discipline.ranked else np.zeros(len(network.classes))
-    is_higher = (rank[:, None] < rank).astype(float)
-    is_up_to_own = (rank[:, None] <= rank).astype(float)
+    rank_of_class = (
+        network.priority[:, station] if discipline.ranked else np.zeros(len(network.classes))
+    )
+    is_of_higher_rank = (rank_of_class[:, None] < rank_of_class).astype(float)
+    is_of_rank_up_to_own = (rank_of_class[:, None] <= rank_of_class).astype(float)
     residual_by_class = arrival_rate * service**2 * (1 + network.scv[:, :, station]) / 2
-    share_free_of_higher = 1 - (arrival_rate * service) @ is_higher
+    share_free_of_higher = 1 - (arrival_rate * service) @ is_of_higher_rank
     residual_work = (
-        residual_by_class @ is_up_to_own
+        residual_by_class @ is_of_rank_up_to_own
         if discipline.preemptive
         else residual_by_class.sum(axis=1, keepdims=True)
     )
     # What is there on arrival is served beside what comes ahead of it: hence the own rank once, the
     # higher ranks twice.
-    wait = residual_work / (share_free_of_higher * (1 - (arrival_rate * service) @ is_up_to_own))
-    residence = network.demand.astype(wait.dtype)
+    waiting_times = residual_work / (
+        share_free_of_higher * (1 - (arrival_rate * service) @ is_of_rank_up_to_own)
+    )
+    residence = network.demand.astype(waiting_times.dtype)
     residence[:, :, station] = visits_to_station * (
-        wait + (service / share_free_of_higher if discipline.preemptive else service)
+        waiting_times + (service / share_free_of_higher if discipline.preemptive else service)
     )
     throughput = network.arrivals[:, :, None]
     return NetworkSolution(
@@ -197,9 +208,9 @@ def _solve_servers_with_ranks(network: NetworkArrays, station: int) -> NetworkSo
     is_visiting_class = (network.demand.real[:, :, station] != 0).any(axis=0)
     service = network.service[:, is_visiting_class, station][:, :1]
     arrival_rate = network.arrivals * visits_to_station
-    rank = network.priority[:, station]
-    load_of_higher = (arrival_rate @ (rank[:, None] < rank)) * service
-    load_up_to_own = (arrival_rate @ (rank[:, None] <= rank)) * service
+    rank_of_class = network.priority[:, station]
+    load_of_higher = (arrival_rate @ (rank_of_class[:, None] < rank_of_class)) * service
+    load_up_to_own = (arrival_rate @ (rank_of_class[:, None] <= rank_of_class)) * service
     if DISCIPLINES[network.discipline[station]].preemptive:
         # Lower ranks do not exist for higher ones, so the number of a rank is a difference of two
         # queues without ranks.
@@ -247,24 +258,34 @@ def _solved_in_range(solution: ClosedSolution, closed_network: ClosedPart) -> Cl
     """
     if solution.in_range.all():
         return solution
-    has_tables = any(table is not None for table in solution.probability)
+    has_tables = any(
+        probabilities_of_queue is not None for probabilities_of_queue in solution.probability
+    )
     has_one_class = closed_network.demand.shape[1] == 1
-    solve_point = _solve_recursion if has_one_class and not has_tables else solve_logarithms
+    solve_point = _solve_by_recursion if has_one_class and not has_tables else solve_logarithms
     # The arrays may be views of others.
     throughput = solution.throughput.copy()
     queue = solution.queue.copy()
-    probabilities = [table if table is None else table.copy() for table in solution.probability]
-    for point in np.flatnonzero(~solution.in_range):
-        point_solution = solve_point(closed_network.select([point]))
-        throughput[point], queue[point] = point_solution.throughput[0], point_solution.queue[0]
-        for table, point_table in zip(probabilities, point_solution.probability, strict=True):
-            if table is not None and point_table is not None:
-                table[point] = 0
-                table[point, : point_table.shape[1]] = point_table[0]
+    probabilities = [
+        probabilities_of_queue if probabilities_of_queue is None else probabilities_of_queue.copy()
+        for probabilities_of_queue in solution.probability
+    ]
+    for point_index in np.flatnonzero(~solution.in_range):
+        point_solution = solve_point(closed_network.select([point_index]))
+        throughput[point_index], queue[point_index] = (
+            point_solution.throughput[0],
+            point_solution.queue[0],
+        )
+        for probabilities_of_queue, point_table in zip(
+            probabilities, point_solution.probability, strict=True
+        ):
+            if probabilities_of_queue is not None and point_table is not None:
+                probabilities_of_queue[point_index] = 0
+                probabilities_of_queue[point_index, : point_table.shape[1]] = point_table[0]
     return ClosedSolution(throughput, queue, probabilities, np.ones_like(solution.in_range))
 
 
-def _solve_recursion(closed_network: ClosedPart) -> ClosedSolution:
+def _solve_by_recursion(closed_network: ClosedPart) -> ClosedSolution:
     """Solve one class at single servers by mean value analysis, one customer after another.
 
     Raises
@@ -278,9 +299,9 @@ def _solve_recursion(closed_network: ClosedPart) -> ClosedSolution:
     check_cost("lattice", step_count, cost_text, "ask for linearizer or schweitzer")
     queue = np.zeros_like(service)
     throughput = np.zeros_like(closed_network.delay)
-    for customers in range(1, population + 1):
+    for customer_count in range(1, population + 1):
         residence = service * (1 + queue)
-        throughput = customers / (closed_network.delay + residence.sum(axis=2))
+        throughput = customer_count / (closed_network.delay + residence.sum(axis=2))
         queue = throughput[:, :, None] * residence
     return ClosedSolution(
         throughput, queue, [None] * service.shape[2], np.ones(len(service), dtype=bool)
@@ -358,12 +379,14 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     queue = np.zeros(demand.shape, dtype=log_constants[0].dtype)
     probability_by_queue = list[Array | None]()
     populations = np.indices(lattice_shape).reshape(class_count, -1)
-    for queue_index, terms in enumerate(terms_by_queue):
-        other_terms = _convolve_logarithms(
+    for queue_index, log_terms in enumerate(terms_by_queue):
+        other_log_terms = _convolve_logarithms(
             products_before[queue_index], products_after[queue_index]
         )
         log_constant = log_constants[0].reshape(point_count, *(1,) * class_count)
-        probability = np.exp(terms + other_terms[_reversed_slices(full_population)] - log_constant)
+        probability = np.exp(
+            log_terms + other_log_terms[_reversed_slices(full_population)] - log_constant
+        )
         queue[:, :, queue_index] = probability.reshape(point_count, -1) @ populations.T
         has_number_present = np.eye(sum(full_population) + 1)[populations.sum(axis=0)]
         probability_by_queue.append(probability.reshape(point_count, -1) @ has_number_present)

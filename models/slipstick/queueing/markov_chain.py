@@ -69,10 +69,13 @@ class MarkovChain:
         """
         # The rate of a transition from a state to itself cancels on the diagonal.
         changes_state = self.sources != self.targets
-        origin = self.sources[changes_state]
-        target = self.targets[changes_state]
+        source_states = self.sources[changes_state]
+        target_states = self.targets[changes_state]
         rates = self.rates[changes_state]
-        row_and_column_indices = np.concatenate([origin, origin]), np.concatenate([target, origin])
+        row_and_column_indices = (
+            np.concatenate([source_states, source_states]),
+            np.concatenate([target_states, source_states]),
+        )
         return sparse.csr_array(
             (np.concatenate([rates, -rates]), row_and_column_indices), shape=(self.size, self.size)
         )
@@ -134,37 +137,44 @@ def explore_rows(
     number_by_state: defaultdict[bytes, int] = defaultdict()
     number_by_state.default_factory = number_by_state.__len__
     _state_numbers(start_rows, number_by_state)
-    block = start_rows
+    state_block = start_rows
     explored_states = 0
     if reachable_states is not None:
-        block = np.concatenate(
+        state_block = np.concatenate(
             [start_rows, reachable_states[_state_numbers(reachable_states, number_by_state) > 0]]
         )
-    blocks = [block]
+    state_blocks = [state_block]
     no_numbers = np.zeros(0, dtype=np.int64)
     transitions_by_event: list[tuple[Array, Array, Array, Array]] = [
         (no_numbers, no_numbers, np.zeros(0), no_numbers)
     ]
     # Blocks, not single states: the cost of a call is shared by thousands of states.
-    while len(block):
-        new_blocks = [block[STATES_PER_BLOCK:]]
-        block = block[:STATES_PER_BLOCK]
-        for origin, rows, rates, event in transitions(block):
-            states_before = len(number_by_state)
-            target_numbers = _state_numbers(rows, number_by_state)
+    while len(state_block):
+        new_blocks = [state_block[STATES_PER_BLOCK:]]
+        state_block = state_block[:STATES_PER_BLOCK]
+        for source_indices, target_rows, rates, event in transitions(state_block):
+            state_count_before = len(number_by_state)
+            target_numbers = _state_numbers(target_rows, number_by_state)
             transitions_by_event.append(
-                (origin + explored_states, target_numbers, rates, np.full(len(origin), event))
+                (
+                    source_indices + explored_states,
+                    target_numbers,
+                    rates,
+                    np.full(len(source_indices), event),
+                )
             )
             if len(number_by_state) > most_states:
                 refuse_size(most_states, describe_size())
-            if len(number_by_state) > states_before:
+            if len(number_by_state) > state_count_before:
                 # The first to reach each new state, in the order of the numbers given.
                 _, first_rows = np.unique(target_numbers, return_index=True)
-                new_blocks.append(rows[first_rows[target_numbers[first_rows] >= states_before]])
-        explored_states += len(block)
-        blocks += new_blocks[1:]
-        block = np.concatenate(new_blocks)
-    return _sorted_chain(np.concatenate(blocks), transitions_by_event)
+                new_blocks.append(
+                    target_rows[first_rows[target_numbers[first_rows] >= state_count_before]]
+                )
+        explored_states += len(state_block)
+        state_blocks += new_blocks[1:]
+        state_block = np.concatenate(new_blocks)
+    return _sorted_chain(np.concatenate(state_blocks), transitions_by_event)
 
 
 def _sorted_chain(
@@ -175,17 +185,17 @@ def _sorted_chain(
     """
     # Numbered as they were explored, neighbours lie far apart: sorted, the factors have fewer
     # entries.
-    state_order = np.lexsort(states.T[::-1])
-    sorted_state_number = np.argsort(state_order)
+    row_order = np.lexsort(states.T[::-1])
+    sorted_state_number = np.argsort(row_order)
     sources, targets, rates, events = (
         np.concatenate(field_arrays) for field_arrays in zip(*transitions_by_event, strict=True)
     )
     return MarkovChain(
-        states[state_order],
+        states[row_order],
         sorted_state_number[sources],
         sorted_state_number[targets],
         rates,
-        (state_order == 0) * 1.0,
+        (row_order == 0) * 1.0,
         events,
     )
 
@@ -354,7 +364,7 @@ def _solved_by_method(
     if generator.shape[0] == 1:
         return np.ones(1)
     if method == "gth":
-        return gth(generator.toarray())
+        return gth_elimination(generator.toarray())
     real_generator = sparse.csr_array(generator.real)
     if (
         len(start_probability) not in solved_by_size
@@ -376,9 +386,9 @@ def _solved_by_method(
     if not np.iscomplexobj(generator.data):
         return pi
     # A step so small that its square is nothing must survive: scale it up to solve, and down again.
-    slope = sparse.csr_array(generator.imag)
-    slope_scale = float(np.abs(slope.data).max(initial=0.0)) or 1.0
-    scaled_change = solve(-(pi @ (slope / slope_scale)))
+    generator_slope = sparse.csr_array(generator.imag)
+    slope_scale = float(np.abs(generator_slope.data).max(initial=0.0)) or 1.0
+    scaled_change = solve(-(pi @ (generator_slope / slope_scale)))
     complex_pi: Array = pi + 1j * slope_scale * (scaled_change - scaled_change.sum() * pi)
     return complex_pi
 
@@ -518,7 +528,7 @@ def _check_distribution(generator: csr_array, pi: NDArray[np.float64]) -> None:
     pi[pi < 0] = 0.0
 
 
-def gth(generator: Array) -> Array:
+def gth_elimination(generator: Array) -> Array:
     """Return the long-run probabilities of a chain by elimination without subtraction.
 
     Takes the states out one by one, the last first; what a state loses is the sum of what it passes
@@ -531,19 +541,19 @@ def gth(generator: Array) -> Array:
 
     Source: Grassmann, Taksar and Heyman, Operations Research 33(5), 1985, 1107-1116.
 
-    >>> gth(np.array([[-1.0, 1.0], [9.0, -9.0]]))
+    >>> gth_elimination(np.array([[-1.0, 1.0], [9.0, -9.0]]))
     array([0.9, 0.1])
     """
-    rates = np.array(generator)
-    state_count = len(rates)
+    remaining_rates = np.array(generator)
+    state_count = len(remaining_rates)
     for last_state in range(state_count - 1, 0, -1):
-        rates[:last_state, last_state] /= rates[last_state, :last_state].sum()
-        rates[:last_state, :last_state] += np.outer(
-            rates[:last_state, last_state], rates[last_state, :last_state]
+        remaining_rates[:last_state, last_state] /= remaining_rates[last_state, :last_state].sum()
+        remaining_rates[:last_state, :last_state] += np.outer(
+            remaining_rates[:last_state, last_state], remaining_rates[last_state, :last_state]
         )
-    pi = np.ones(state_count, dtype=rates.dtype)
+    pi = np.ones(state_count, dtype=remaining_rates.dtype)
     for state in range(1, state_count):
-        pi[state] = pi[:state] @ rates[:state, state]
+        pi[state] = pi[:state] @ remaining_rates[:state, state]
     return np.asarray(pi / pi.sum())
 
 

@@ -109,19 +109,21 @@ def saturation_reasons(network: NetworkArrays, is_limited: Array | None = None) 
         all_servers = np.broadcast_to(highest_speed(network, station).real, len(load))
         capacity = all_servers - servers_away[:, station]
         is_saturated = (load[:, station] >= capacity) & (load[:, station] > 0)
-        for point in np.flatnonzero(is_saturated).tolist():
-            part_away = (
-                f", for on average {servers_away[point, station]:.6g} of {all_servers[point]:.6g}"
+        for point_index in np.flatnonzero(is_saturated).tolist():
+            away_in_words = (
+                f", for on average {servers_away[point_index, station]:.6g} of"
+                f" {all_servers[point_index]:.6g}"
                 " servers are broken or off duty"
-                if servers_away[point, station]
+                if servers_away[point_index, station]
                 else ""
             )
             reason_by_point.setdefault(
-                point,
+                point_index,
                 Saturated.with_advice(
                     f"station {network.stations[station]} is saturated: arrivals need"
-                    f" {load[point, station]:.6g} s of service a second, and it gives less than"
-                    f" {capacity[point]:.6g}{part_away}",
+                    f" {load[point_index, station]:.6g} s of service a second, and it gives less"
+                    " than"
+                    f" {capacity[point_index]:.6g}{away_in_words}",
                     "lower the arrivals, shorten the demand, or add servers",
                 ),
             )
@@ -129,13 +131,15 @@ def saturation_reasons(network: NetworkArrays, is_limited: Array | None = None) 
 
 
 def check_product_form(network: NetworkArrays) -> None:
-    """Refuse a network without a product form; see `NetworkArrays.without_product_form`.
+    """Refuse a network without a product form; see `NetworkArrays.reasons_against_product_form`.
 
     Raises
     ------
     ModelError : naming the station and why
     """
-    for station_name, reason in zip(network.stations, network.without_product_form, strict=True):
+    for station_name, reason in zip(
+        network.stations, network.reasons_against_product_form, strict=True
+    ):
         if reason:
             raise ModelError(
                 f"{station_name} {reason}, so there is no product form; ask for schweitzer,"
@@ -246,9 +250,9 @@ def _remaining_speeds(speed: Array, load: Array, most_customers: int) -> tuple[A
     log_sums = _log_sums(
         np.broadcast_to(speed, (len(load), speed.shape[1])), load, most_customers + 1
     )
-    last_remaining = speed[:, -1:] - load[:, None]
+    last_remaining_speed = speed[:, -1:] - load[:, None]
     speed_ratios = np.exp(log_sums[:, :-1] - log_sums[:, 1:])
-    return np.concatenate([speed_ratios, last_remaining], axis=1), np.exp(-log_sums[:, 0])
+    return np.concatenate([speed_ratios, last_remaining_speed], axis=1), np.exp(-log_sums[:, 0])
 
 
 def _log_sums(speed: Array, load: Array, most_customers: int) -> Array:
@@ -372,14 +376,14 @@ def _at_all_stations(
         return closed_solution.throughput.astype(dtype), queue.astype(dtype)
     all_throughput = np.where(network.closed, 0, network.arrivals).astype(dtype)
     all_throughput[:, closed_network.classes] = closed_solution.throughput
-    all_queues = np.zeros(array_shape, dtype=dtype)
+    queues_at_all_stations = np.zeros(array_shape, dtype=dtype)
     queues_where_queueing = np.zeros((*array_shape[:2], len(closed_network.queueing)), dtype=dtype)
     queues_where_queueing[:, closed_network.classes] = queue
-    all_queues[:, :, closed_network.queueing] = queues_where_queueing
-    all_queues[:, :, network.is_delay] = (
+    queues_at_all_stations[:, :, closed_network.queueing] = queues_where_queueing
+    queues_at_all_stations[:, :, network.is_delay] = (
         all_throughput[:, :, None] * network.demand[:, :, network.is_delay]
     )
-    return all_throughput, all_queues
+    return all_throughput, queues_at_all_stations
 
 
 def _number_probabilities(
@@ -529,16 +533,19 @@ def _solve_closed(
         joins_populations or (closed_network.population == closed_network.population[0]).all()
     ):
         return _solve_present(closed_network, solve)
-    distinct_rows, row_of_point = np.unique(
+    distinct_populations, population_index_of_point = np.unique(
         has_customers if joins_populations else closed_network.population,
         axis=0,
         return_inverse=True,
     )
-    points_by_row = [
-        np.flatnonzero(row_of_point.reshape(-1) == row) for row in range(len(distinct_rows))
+    points_by_population = [
+        np.flatnonzero(population_index_of_point.reshape(-1) == population_index)
+        for population_index in range(len(distinct_populations))
     ]
     return solve_in_parts(
-        closed_network, points_by_row, lambda part_of_points: _solve_present(part_of_points, solve)
+        closed_network,
+        points_by_population,
+        lambda part_of_points: _solve_present(part_of_points, solve),
     )
 
 

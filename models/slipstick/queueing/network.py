@@ -127,16 +127,16 @@ class NetworkArrays:
         cycle_time = self.think[:, self.is_absence, None] + demand
         population = self.population[:, self.is_absence, None]
         arrivals = self.arrivals[:, self.is_absence, None]
-        rate = np.where(
+        absence_rate = np.where(
             self.closed[self.is_absence, None], quotient(population, cycle_time), arrivals
         )
         interrupts = [DISCIPLINES[discipline].preemptive for discipline in self.discipline]
         never_waits = ~self.closed[self.is_absence, None] | np.array(interrupts, dtype=bool)
-        servers_away: Array = (rate * demand * never_waits).sum(axis=1)
+        servers_away: Array = (absence_rate * demand * never_waits).sum(axis=1)
         return servers_away
 
     @cached_property
-    def phases_known(self) -> NDArray[np.bool_]:
+    def has_known_phases(self) -> NDArray[np.bool_]:
         """Whether the phases of service times are known, because these are exponential or given as
         phases (R, K); a Markov chain takes others as phases of the same mean and variation.
         """
@@ -150,7 +150,7 @@ class NetworkArrays:
         return any(blocking in (BEFORE_SERVICE, REPEAT) for blocking in self.blocking)
 
     @cached_property
-    def losses(self) -> str:
+    def loss_reason(self) -> str:
         """The reason why the network loses customers: its first station with a capacity or with a
         queue that customers abandon; empty if there is none.
         """
@@ -164,7 +164,7 @@ class NetworkArrays:
         return ""
 
     @cached_property
-    def never_saturated(self) -> NDArray[np.bool_]:
+    def is_never_saturated(self) -> NDArray[np.bool_]:
         """Which stations lose the load that they cannot serve, by a capacity or because all
         their customers have patience or may balk (K,). That too few customers balk for this is
         found by the methods that compute how many do.
@@ -172,20 +172,22 @@ class NetworkArrays:
         if self.patience is None and not self.balking:
             return self.has_capacity
         is_open_customer = self.is_customer & ~self.closed
-        visits = (self.visits.real > 0) & (self.service.real > 0) & is_open_customer[:, None]
-        patient = np.zeros(visits.shape, bool) if self.patience is None else self.patience.real > 0
+        is_visited = (self.visits.real > 0) & (self.service.real > 0) & is_open_customer[:, None]
+        has_patience = (
+            np.zeros(is_visited.shape, bool) if self.patience is None else self.patience.real > 0
+        )
         may_balk = [
             [(class_name, station_name) in self.balking for station_name in self.stations]
             for class_name in self.classes
         ]
-        all_impatient = visits.any(axis=(0, 1)) & (patient | np.array(may_balk) | ~visits).all(
-            axis=(0, 1)
-        )
+        all_impatient = is_visited.any(axis=(0, 1)) & (
+            has_patience | np.array(may_balk) | ~is_visited
+        ).all(axis=(0, 1))
         is_never_saturated: NDArray[np.bool_] = self.has_capacity | all_impatient
         return is_never_saturated
 
     @cached_property
-    def not_poisson(self) -> str:
+    def non_poisson_reason(self) -> str:
         """The reason why arrivals are no Poisson stream: the first class with bursts, batches, a
         trace or a profile; empty if there is none. Servers that are off duty go by a trace.
         """
@@ -201,7 +203,7 @@ class NetworkArrays:
         return ""
 
     @property
-    def points(self) -> int:
+    def point_count(self) -> int:
         """Number of points."""
         return int(self.service.shape[0])
 
@@ -262,7 +264,7 @@ class NetworkArrays:
         return is_single
 
     @cached_property
-    def without_product_form(self) -> tuple[str, ...]:
+    def reasons_against_product_form(self) -> tuple[str, ...]:
         """Reasons, by station, why a station has no product form; empty for a station that has one.
 
         Each discipline has one for any service times, for one exponential service time of all
@@ -372,11 +374,11 @@ def known_phases(
     phases : phases by class and station
     classes, stations : their names
     """
-    phases_known: NDArray[np.bool_] = (scv == 1).all(axis=0)
+    has_known_phases: NDArray[np.bool_] = (scv == 1).all(axis=0)
     for class_name, station in phases:
         if class_name in classes:
-            phases_known[list(classes).index(class_name), list(stations).index(station)] = True
-    return phases_known
+            has_known_phases[list(classes).index(class_name), list(stations).index(station)] = True
+    return has_known_phases
 
 
 Speeds = dict[int, Array]
@@ -464,7 +466,7 @@ class ClosedSolution:
 
 def solve_in_parts(
     closed_network: ClosedPart,
-    row_sets: Sequence[Array],
+    point_indexes_of_parts: Sequence[Array],
     solve: Callable[[ClosedPart], ClosedSolution],
 ) -> ClosedSolution:
     """Solve the points part by part, and join the solutions in the order of the points.
@@ -472,10 +474,13 @@ def solve_in_parts(
     Parameters
     ----------
     closed_network : all points
-    row_sets : for each part, the numbers of its points; all parts together have all points
+    point_indexes_of_parts : for each part, the numbers of its points; all parts together have all
+        points
     solve : returns the solution of a part
     """
-    solutions = [solve(closed_network.select(rows)) for rows in row_sets]
+    solutions = [
+        solve(closed_network.select(point_indexes)) for point_indexes in point_indexes_of_parts
+    ]
     point_count = len(closed_network.demand)
     probability_by_queue = list[Array | None]()
     for probability_by_part in zip(*(solution.probability for solution in solutions), strict=True):
@@ -490,8 +495,10 @@ def solve_in_parts(
             (point_count, max(probability.shape[1] for probability in known_probabilities)),
             dtype=np.result_type(*known_probabilities),
         )
-        for rows, part_probability in zip(row_sets, known_probabilities, strict=True):
-            all_probabilities[rows, : part_probability.shape[1]] = part_probability
+        for point_indexes, part_probability in zip(
+            point_indexes_of_parts, known_probabilities, strict=True
+        ):
+            all_probabilities[point_indexes, : part_probability.shape[1]] = part_probability
         probability_by_queue.append(all_probabilities)
 
     def join_field(name: str) -> Array:
@@ -500,8 +507,8 @@ def solve_in_parts(
         all_values = np.zeros(
             (point_count, *part_values[0].shape[1:]), dtype=np.result_type(*part_values)
         )
-        for rows, part_result in zip(row_sets, part_values, strict=True):
-            all_values[rows] = part_result
+        for point_indexes, part_result in zip(point_indexes_of_parts, part_values, strict=True):
+            all_values[point_indexes] = part_result
         return all_values
 
     return ClosedSolution(
@@ -509,8 +516,9 @@ def solve_in_parts(
     )
 
 
-def blocks(point_count: int, most_points: int) -> list[Array]:
-    """Return the numbers of the points, divided into blocks of at most a given size; at least one
+def point_blocks(point_count: int, most_points: int) -> list[Array]:
+    """Return the numbers of the points, divided into blocks of at most a given size; at least
+    one
     block.
     """
     return np.split(
@@ -636,17 +644,17 @@ def _product_form_reason(discipline_name: str, times_differ: bool, is_not_expone
 
 
 def _common_shape(
-    arrays_by_station: Iterable[Array], arrays_by_class: Iterable[Array], least_classes: int
+    arrays_by_station: Iterable[Array], arrays_by_class: Iterable[Array], least_class_count: int
 ) -> tuple[int, int, int]:
     """Return the numbers of points, of classes and of stations to which all arrays broadcast;
-    `least_classes` is the number of names of classes, or 1.
+    `least_class_count` is the number of names of classes, or 1.
     """
     # The last axes are stations, or classes.
     point_count, class_count, station_count = np.broadcast(
         np.empty((1, 1, 1)), *arrays_by_station
     ).shape
     point_count, class_count = np.broadcast(
-        np.empty((point_count, class_count)), np.empty((1, least_classes)), *arrays_by_class
+        np.empty((point_count, class_count)), np.empty((1, least_class_count)), *arrays_by_class
     ).shape
     return point_count, class_count, station_count
 
@@ -838,12 +846,13 @@ def _refuse_number(network: NetworkArrays, name: str, values: Array, is_whole: b
         & (not is_whole or all_values == np.floor(all_values.real))
     )
     value_index = tuple(np.argwhere(~is_allowed)[0])
-    subject = (
+    subject_in_words = (
         network.classes[value_index[1]] if all_values.ndim > 1 else network.stations[value_index[0]]
     )
-    subject += f" at {network.stations[value_index[2]]}" if all_values.ndim > 2 else ""
+    subject_in_words += f" at {network.stations[value_index[2]]}" if all_values.ndim > 2 else ""
     requirement = "whole" if is_whole else "finite"
     raise ModelError(
-        f"{subject}: {name} is {all_values[value_index].real:g}; give a {requirement} number"
+        f"{subject_in_words}: {name} is {all_values[value_index].real:g}; give a {requirement}"
+        " number"
         " that is not negative"
     )

@@ -26,13 +26,18 @@ from typing import Any
 
 from slipstick.late import np
 from slipstick.limits import check_cost
-from slipstick.queueing.compiled import compiled_form, lattice_constants, power_sums, recurrences
+from slipstick.queueing.compiled import (
+    compiled_form,
+    lattice_constants,
+    power_sums,
+    run_recurrences,
+)
 from slipstick.queueing.network import (
     Array,
     ClosedPart,
     ClosedSolution,
     Speeds,
-    blocks,
+    point_blocks,
     solve_in_parts,
 )
 
@@ -55,7 +60,7 @@ MOST_NUMBERS = 4_000_000
 """Points are taken in blocks, so that no array is larger unless one point needs it."""
 
 
-def solve_single_class(closed_network: ClosedPart, marginals: bool = False) -> ClosedSolution:
+def solve_single_class(closed_network: ClosedPart, with_marginals: bool = False) -> ClosedSolution:
     """Solve a closed network of one class.
 
     Points that differ in nothing but the population share one series, so the curve over N costs one
@@ -64,26 +69,26 @@ def solve_single_class(closed_network: ClosedPart, marginals: bool = False) -> C
     Parameters
     ----------
     closed_network : the network; populations may differ between points
-    marginals : whether to give the probabilities of single servers too; the others' are known in
-        any case
+    with_marginals : whether to give the probabilities of single servers too; the others' are known
+        in any case
     """
     largest_population = int(closed_network.population.max(initial=0))
-    check_size(closed_network, marginals)
+    check_size(closed_network, with_marginals)
     point_count, _, station_count = closed_network.demand.shape
     points_per_block = MOST_NUMBERS // ((largest_population + 1) * max(1, station_count))
     # Of single servers a series is all that a point needs, and points that differ in the population
     # alone have one.
     has_shared_series = (
-        point_count > points_per_block and not closed_network.speeds_by_queue and not marginals
+        point_count > points_per_block and not closed_network.speeds_by_queue and not with_marginals
     )
     if (
         len(_distinct_points(closed_network)[0]) if has_shared_series else point_count
     ) <= points_per_block:
-        return _solve_block(closed_network, marginals)
+        return _solve_block(closed_network, with_marginals)
     return solve_in_parts(
         closed_network,
-        blocks(point_count, points_per_block),
-        lambda part_of_network: _solve_block(part_of_network, marginals),
+        point_blocks(point_count, points_per_block),
+        lambda part_of_network: _solve_block(part_of_network, with_marginals),
     )
 
 
@@ -91,15 +96,15 @@ def _distinct_points(closed_network: ClosedPart) -> tuple[Array, Array]:
     """Return the points that differ in more than their population, and for each point the index of
     the one that it equals.
     """
-    points = np.arange(len(closed_network.demand))
-    if len(points) == 1 or (closed_network.population == closed_network.population[0]).all():
-        return points, points
+    point_indexes = np.arange(len(closed_network.demand))
+    if len(point_indexes) == 1 or (closed_network.population == closed_network.population[0]).all():
+        return point_indexes, point_indexes
     varying_speeds = [
         speed_array
         for speed_array in (closed_network.last_speed, *closed_network.speeds_by_queue.values())
         if len(speed_array) > 1
     ]
-    columns = np.concatenate(
+    number_columns = np.concatenate(
         [
             closed_network.demand[:, 0].T,
             closed_network.delay.T,
@@ -108,20 +113,20 @@ def _distinct_points(closed_network: ClosedPart) -> tuple[Array, Array]:
     )
     # Neighbours are often alike, and cheaper to compare than to sort; the rest are sorted as bytes,
     # all columns at once.
-    is_new = np.ones(len(points), dtype=bool)
-    is_new[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
-    distinct_columns = np.ascontiguousarray(columns[:, is_new].T)
+    is_new = np.ones(len(point_indexes), dtype=bool)
+    is_new[1:] = (number_columns[:, 1:] != number_columns[:, :-1]).any(axis=0)
+    distinct_columns = np.ascontiguousarray(number_columns[:, is_new].T)
     bytes_of_row = distinct_columns.dtype.itemsize * distinct_columns.shape[1]
     row_bytes = distinct_columns.view(np.dtype((np.void, bytes_of_row)))[:, 0]
     _, first_rows, row_of_point = np.unique(row_bytes, return_index=True, return_inverse=True)
     return (
-        (points[is_new][first_rows], row_of_point[np.cumsum(is_new) - 1])
-        if len(first_rows) < len(points)
-        else (points, points)
+        (point_indexes[is_new][first_rows], row_of_point[np.cumsum(is_new) - 1])
+        if len(first_rows) < len(point_indexes)
+        else (point_indexes, point_indexes)
     )
 
 
-def _solve_block(closed_network: ClosedPart, marginals: bool) -> ClosedSolution:
+def _solve_block(closed_network: ClosedPart, with_marginals: bool) -> ClosedSolution:
     """Solve a block of points of one class by their series of normalizing constants."""
     population = closed_network.population[:, 0]
     first_rows, row_of_point = _distinct_points(closed_network)
@@ -146,7 +151,7 @@ def _solve_block(closed_network: ClosedPart, marginals: bool) -> ClosedSolution:
         # X = G(N - 1) / G(N): the common scale of demands and delays cancels but for one factor.
         throughput = (population > 0) * scale[row_of_point] * constant_with_one_less / constant
         queue, probability_by_queue = series.queues_and_probabilities(
-            row_of_point, population, constant, marginals
+            row_of_point, population, constant, with_marginals
         )
     # A constant below 1e-270 has lost digits, or stands for one that went to 0 on the way.
     smaller_constant = np.minimum(constant.real, constant_with_one_less.real)
@@ -166,21 +171,21 @@ def _throughput_scale(
     delay.
     """
     # A class without demand needs some scale, and any does.
-    cycle = np.maximum(delay + demand.sum(axis=1), 1e-300)
+    cycle_times = np.maximum(delay + demand.sum(axis=1), 1e-300)
     total_at_full_speed = demand_at_full_speed.sum(axis=1)
     mean_wait = (
         (population - 1)
         * total_at_full_speed
         * total_at_full_speed
-        / (max(1, demand.shape[1]) * cycle)
+        / (max(1, demand.shape[1]) * cycle_times)
     )
     # The time between two passages of customers at any station, by Little's law.
-    time_between_passages = (cycle + mean_wait) / np.maximum(population, 1)
+    time_between_passages = (cycle_times + mean_wait) / np.maximum(population, 1)
     longest_time = np.maximum(
         demand_at_full_speed.max(axis=1, initial=1e-300), time_between_passages
     )
-    scale: Array = 1 / longest_time
-    return scale
+    throughput_scale: Array = 1 / longest_time
+    return throughput_scale
 
 
 class _Series:
@@ -226,7 +231,7 @@ class _Series:
 
     def _series_with(self, series: Array, queue_indices: list[int]) -> Array:
         """Return the series of normalizing constants with some stations added."""
-        series = geometric(
+        series = geometric_recurrences(
             series,
             *(
                 self.pace[queue_index]
@@ -251,20 +256,30 @@ class _Series:
         Each half of the stations is added for the other half, and so on within the halves: K
         stations take K log2(K) recurrences, and no difference of nearly equal constants.
         """
-        pending = [
+        pending_series_and_stations = [
             (self._series_with(self.delay_series, list(self.speeds_by_queue)), self.single_queues)
         ]
-        while pending:
-            series, stations = pending.pop()
-            middle = len(stations) // 2
-            if middle:
-                pending.append((self._series_with(series, stations[:middle]), stations[middle:]))
-                pending.append((self._series_with(series, stations[middle:]), stations[:middle]))
-            elif stations:
-                yield stations[0], series
+        while pending_series_and_stations:
+            series, station_indexes = pending_series_and_stations.pop()
+            half_count = len(station_indexes) // 2
+            if half_count:
+                pending_series_and_stations.append(
+                    (
+                        self._series_with(series, station_indexes[:half_count]),
+                        station_indexes[half_count:],
+                    )
+                )
+                pending_series_and_stations.append(
+                    (
+                        self._series_with(series, station_indexes[half_count:]),
+                        station_indexes[:half_count],
+                    )
+                )
+            elif station_indexes:
+                yield station_indexes[0], series
 
     def queues_and_probabilities(
-        self, row_of_point: Array, population: Array, constant: Array, marginals: bool
+        self, row_of_point: Array, population: Array, constant: Array, with_marginals: bool
     ) -> tuple[Array, list[Array | None]]:
         """Return the mean queues (P, K) and the probabilities of numbers present (P, N + 1) at each
         point, from the normalizing constants of their populations, `constant` (P,).
@@ -282,7 +297,7 @@ class _Series:
             )
             queue[:, queue_index] = probability @ np.arange(self.length)
         for queue_index, series_without_station in (
-            self._series_without_each_server() if marginals else ()
+            self._series_without_each_server() if with_marginals else ()
         ):
             probability_by_queue[queue_index] = (
                 self._marginal_terms(queue_index, series_without_station, row_of_point, population)
@@ -304,11 +319,11 @@ class _Series:
         if len(row_of_point) == len(self.full_series):
             backward_series = self._backward_series(self.full_series, row_of_point, population)
             backward_series[:, 0] = 0
-            return polynomial(backward_series, pace)
+            return polynomial_values(backward_series, pace)
         station_count = pace.shape[1]
         point_count = len(self.full_series)
         pace_of_rows = pace.T.reshape(-1)
-        powers = pace_of_rows[:, None] * geometric(
+        powers = pace_of_rows[:, None] * geometric_recurrences(
             np.tile(self.full_series, (station_count, 1)), pace_of_rows
         )
         flat_index = row_of_point * self.length + population - (population > 0)
@@ -368,32 +383,34 @@ def terms(load: Array, speed: Array, length: int) -> Array:
     return scaled_terms
 
 
-def polynomial(coefficients: Array, argument: Array) -> Array:
+def polynomial_values(coefficients: Array, argument: Array) -> Array:
     """Return the sum of c(n) x^n over n = 0..L-1 at several arguments x of each point, (P, K), from
     the coefficients c (P, L).
 
     Two tables of about sqrt(L) powers instead of one of L.
     """
     point_count, length = coefficients.shape
-    width = isqrt(length - 1) + 1
-    height = -(-length // width)
-    coefficient_blocks = np.zeros((point_count, height * width), dtype=coefficients.dtype)
+    block_width = isqrt(length - 1) + 1
+    block_count = -(-length // block_width)
+    coefficient_blocks = np.zeros(
+        (point_count, block_count * block_width), dtype=coefficients.dtype
+    )
     coefficient_blocks[:, :length] = coefficients
-    powers = np.ones((*argument.shape, width + 1), dtype=coefficients.dtype)
+    powers = np.ones((*argument.shape, block_width + 1), dtype=coefficients.dtype)
     # Two factors of each power, x^(width a) and x^b: sqrt(L) multiplications instead of L.
     powers[..., 1:] = argument[..., None]
     np.multiply.accumulate(powers, axis=2, out=powers)
-    outer_powers = np.ones((*argument.shape, height), dtype=coefficients.dtype)
-    outer_powers[..., 1:] = powers[..., width:]
+    outer_powers = np.ones((*argument.shape, block_count), dtype=coefficients.dtype)
+    outer_powers[..., 1:] = powers[..., block_width:]
     np.multiply.accumulate(outer_powers, axis=2, out=outer_powers)
-    inner_sums = powers[..., :width] @ coefficient_blocks.reshape(
-        point_count, height, width
+    inner_sums = powers[..., :block_width] @ coefficient_blocks.reshape(
+        point_count, block_count, block_width
     ).transpose(0, 2, 1)
-    polynomial_values: Array = (inner_sums * outer_powers).sum(axis=2)
-    return polynomial_values
+    point_values: Array = (inner_sums * outer_powers).sum(axis=2)
+    return point_values
 
 
-def geometric(series: Array, *paces: Array) -> Array:
+def geometric_recurrences(series: Array, *paces: Array) -> Array:
     """Return series after the recurrence y(n) = x(n) + pace y(n - 1) along each row, run for one
     pace (P,) after the other, each on the result of the one before.
 
@@ -405,7 +422,7 @@ def geometric(series: Array, *paces: Array) -> Array:
     dtype = np.result_type(series, *paces)
     if len(paces) > PACES_PER_NUMBER * length:
         return _recurrences_by_power_sums(series, np.stack(paces), dtype)
-    compiled_recurrences = compiled_form(recurrences, series, *paces)
+    compiled_recurrences = compiled_form(run_recurrences, series, *paces)
     if compiled_recurrences and paces:
         compiled_recurrences(series := series.copy(), np.array(paces))
         return series
@@ -445,14 +462,14 @@ def _recurrences_by_power_sums(series: Array, paces: Array, dtype: np.dtype[Any]
         powers *= paces
     inverse_series = np.zeros((length, series.shape[0]), dtype=dtype)
     inverse_series[0] = 1
-    for order in range(1, length):
-        addends = power_sums_by_exponent[1 : order + 1] * inverse_series[order - 1 :: -1]
-        inverse_series[order] = addends.sum(axis=0) / order
-    terms_by_order = series.T
+    for term_index in range(1, length):
+        addends = power_sums_by_exponent[1 : term_index + 1] * inverse_series[term_index - 1 :: -1]
+        inverse_series[term_index] = addends.sum(axis=0) / term_index
+    terms_by_number = series.T
     return np.stack(
         [
-            (terms_by_order[: order + 1] * inverse_series[order::-1]).sum(axis=0)
-            for order in range(length)
+            (terms_by_number[: term_index + 1] * inverse_series[term_index::-1]).sum(axis=0)
+            for term_index in range(length)
         ],
         axis=1,
     )
@@ -533,10 +550,10 @@ def convolved_with_station(series: Array, load: Array, pace: Array, speed: Array
     geometric_rest[:, last_index:] = (
         station_terms[:, last_index, None] * series[:, : length - last_index]
     )
-    return served_series + geometric(geometric_rest, pace)
+    return served_series + geometric_recurrences(geometric_rest, pace)
 
 
-def check_size(closed_network: ClosedPart, marginals: bool = False) -> None:
+def check_size(closed_network: ClosedPart, with_marginals: bool = False) -> None:
     """Refuse a lattice that would take long or fill the memory; its steps take about 1 ns, measured
     to a factor of three.
 
@@ -553,16 +570,16 @@ def check_size(closed_network: ClosedPart, marginals: bool = False) -> None:
     station_count = closed_network.demand.shape[2]
     sorted_population = sorted(largest_population)
     class_count = len(largest_population)
-    varying_stations = station_count if marginals else len(closed_network.speeds_by_queue)
-    listed_speeds = sum(
+    varying_station_count = station_count if with_marginals else len(closed_network.speeds_by_queue)
+    listed_speed_count = sum(
         min(speed.shape[1], sum(sorted_population))
         for speed in closed_network.speeds_by_queue.values()
     )
     if class_count == 1:
         speed_count = len(closed_network.speeds_by_queue)
-        series_count = 1 + speed_count + (station_count.bit_length() if marginals else 0)
+        series_count = 1 + speed_count + (station_count.bit_length() if with_marginals else 0)
         step_count = (sorted_population[0] + 1) * (
-            400 + 4 * station_count * series_count + speed_count * listed_speeds // 5
+            400 + 4 * station_count * series_count + speed_count * listed_speed_count // 5
         )
     else:
         plane_count = sum(sorted_population) + 1
@@ -572,34 +589,34 @@ def check_size(closed_network: ClosedPart, marginals: bool = False) -> None:
         )
         step_count = population_count * (
             steps_per_population
-            + 4 * class_count * varying_stations * (plane_count + listed_speeds)
+            + 4 * class_count * varying_station_count * (plane_count + listed_speed_count)
         ) + 7000 * plane_count // len(closed_network.demand)
     size_text = f"the lattice of populations {largest_population} takes {step_count:,} steps"
     way_out = "ask for linearizer or schweitzer, which do not grow with it"
-    check_cost("lattice", step_count, size_text, way_out, points=len(closed_network.demand))
+    check_cost("lattice", step_count, size_text, way_out, point_count=len(closed_network.demand))
 
 
-def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> ClosedSolution:
+def solve_multi_class(closed_network: ClosedPart, with_marginals: bool = False) -> ClosedSolution:
     """Solve a closed network of several classes.
 
     Parameters
     ----------
     closed_network : the network, of the same populations at all points
-    marginals : whether to give the probabilities of single servers too; costs as much again for
-        each pair of them
+    with_marginals : whether to give the probabilities of single servers too; costs as much again
+        for each pair of them
 
     Raises
     ------
     NoAnswerError : the lattice is too large
     """
     population = closed_network.population[0]
-    check_size(closed_network, marginals)
+    check_size(closed_network, with_marginals)
     # The largest class leads from plane to plane, so that the planes, stored by the other classes,
     # are small.
     class_order = np.argsort(-population, kind="stable")
     plane_size = prod(int(customers) + 1 for customers in population[class_order][1:])
     point_count, _, station_count = closed_network.demand.shape
-    if marginals:
+    if with_marginals:
         speeds_by_queue = {
             queue_index: closed_network.speeds_by_queue.get(
                 queue_index, closed_network.last_speed[:, queue_index, None]
@@ -614,7 +631,9 @@ def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> Cl
     )
     ordered_network = closed_network.select(slice(None), class_order)
     solution = solve_in_parts(
-        ordered_network, blocks(point_count, MOST_NUMBERS // numbers_per_point), _solve_lattice
+        ordered_network,
+        point_blocks(point_count, MOST_NUMBERS // numbers_per_point),
+        _solve_lattice,
     )
     # The inverse of the permutation.
     original_order = np.argsort(class_order, kind="stable")
@@ -898,14 +917,14 @@ def _solve_several_speeds(
     probability_by_queue: list[Array | None] = [None] * station_count
     for queue_index, speed in speeds_by_queue.items():
         planes_without_station = planes_of_singles
-        for other_index in speeds_by_queue:
-            if other_index != queue_index:
+        for further_index in speeds_by_queue:
+            if further_index != queue_index:
                 planes_without_station = _add_station(
                     grid,
                     planes_without_station,
-                    load[:, :, other_index],
-                    pace[:, :, other_index],
-                    speeds_by_queue[other_index],
+                    load[:, :, further_index],
+                    pace[:, :, further_index],
+                    speeds_by_queue[further_index],
                 )
         corner_terms, terms_with_one_less = _station_levels(
             grid, planes_without_station, load[:, :, queue_index], speed

@@ -206,15 +206,15 @@ def erlang_b(offered_load: Array, servers: int) -> Array:
     loss_probability = np.ones(1)
     if offered_load.size == 1:  # in numbers of Python, which are ten times as fast
         load = offered_load.item()
-        loss = 1.0
-        count = 0
-        while count < servers and loss != 0:
-            count += 1
-            loss = load * loss / (count + load * loss)
-        return np.full(offered_load.shape, loss)
-    for count in range(1, servers + 1):
+        loss_share = 1.0
+        server_number = 0
+        while server_number < servers and loss_share != 0:
+            server_number += 1
+            loss_share = load * loss_share / (server_number + load * loss_share)
+        return np.full(offered_load.shape, loss_share)
+    for server_number in range(1, servers + 1):
         loss_probability = (
-            offered_load * loss_probability / (count + offered_load * loss_probability)
+            offered_load * loss_probability / (server_number + offered_load * loss_probability)
         )
         if not loss_probability.any():  # of a delay, whose servers are not to be counted
             break

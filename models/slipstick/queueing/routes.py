@@ -33,9 +33,9 @@ class Routes:
         """Return the routes at some of the points, by slice, mask or indices."""
         return replace(self, probability=self.probability[points])
 
-    def among(self, classes: Sequence[int]) -> NDArray[np.intp]:
+    def among(self, class_indexes: Sequence[int]) -> NDArray[np.intp]:
         """Return the numbers of the routes of some classes."""
-        return np.flatnonzero(np.isin(self.source[:, 0], classes))
+        return np.flatnonzero(np.isin(self.source[:, 0], class_indexes))
 
 
 def traffic_equations(
@@ -92,7 +92,9 @@ def traffic_equations(
     )
     point_count = len(routes.probability)
     place_count = len(used_places)
-    balance = np.zeros((point_count, place_count, place_count), dtype=routes.probability.dtype)
+    balance_matrix = np.zeros(
+        (point_count, place_count, place_count), dtype=routes.probability.dtype
+    )
     target_places, source_places = (
         # Positions among the places in use, which are sorted.
         np.searchsorted(used_places, place[stays_inside])
@@ -101,14 +103,14 @@ def traffic_equations(
     for route, target_place, source_place in zip(
         chosen_routes[stays_inside], target_places, source_places, strict=True
     ):
-        balance[:, target_place, source_place] += routes.probability[:, route]
-    balance = np.eye(place_count) - balance
+        balance_matrix[:, target_place, source_place] += routes.probability[:, route]
+    balance_matrix = np.eye(place_count) - balance_matrix
     inflow = (used_places == reference_place).astype(float)[:, None]
     if is_closed:
         # One of the equations follows from the others; in its place stands what a cycle is.
-        balance[:, int(inflow[:, 0].argmax()), :] = used_places == reference_place
-    solution = np.zeros((point_count, shape[0] * shape[1]), dtype=balance.dtype)
-    solution[:, used_places] = _solved_equations(balance, inflow)
+        balance_matrix[:, int(inflow[:, 0].argmax()), :] = used_places == reference_place
+    solution = np.zeros((point_count, shape[0] * shape[1]), dtype=balance_matrix.dtype)
+    solution[:, used_places] = _solved_equations(balance_matrix, inflow)
     return solution.reshape(point_count, *shape)
 
 

@@ -18,7 +18,7 @@ from slipstick.phases import (
     balanced_means,
 )
 from slipstick.queueing.network import Array
-from slipstick.queueing.normalizing_constants import geometric, terms
+from slipstick.queueing.normalizing_constants import geometric_recurrences, terms
 from slipstick.queueing.residual_wait import erlang_c
 
 Transform = Callable[[Array], Array]
@@ -93,7 +93,7 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
         other_terms = terms(
             think_load, np.arange(1.0, max(2, population))[None], population
         ) * np.ones((len(relative_loads[0]), 1))
-        return geometric(other_terms, *relative_loads)[:, -1]
+        return geometric_recurrences(other_terms, *relative_loads)[:, -1]
 
     full_constant = normalizing_constant(relative_load[:, None])
 

@@ -162,15 +162,18 @@ def answer_text(answer: Answer, in_full: bool = False) -> str:
     """
     with with_rates_in(_rate_unit(answer)):
         # A large network has thousands of rows: they are written once, and then cut.
-        all_rows = _value_rows(answer), _account_rows(answer.account, answer, "account")
+        value_and_account_rows = (
+            _value_rows(answer),
+            _account_rows(answer.account, answer, "account"),
+        )
         if in_full:
-            return _answer_text(answer, None, *all_rows)
+            return _answer_text(answer, None, *value_and_account_rows)
         # What fits a screen is not cut further.
-        screen_text = _answer_text(answer, _ROWS_ON_SCREEN, *all_rows)
+        screen_text = _answer_text(answer, _ROWS_ON_SCREEN, *value_and_account_rows)
         return (
             screen_text
             if screen_text.count("\n") <= _SCREEN_LINES
-            else _answer_text(answer, _ROWS_WHERE_TIGHT, *all_rows)
+            else _answer_text(answer, _ROWS_WHERE_TIGHT, *value_and_account_rows)
         )
 
 
@@ -306,8 +309,8 @@ def sweep_text(sweep: Sweep) -> str:
     titles, rows, number_columns = table_texts(table, is_markdown=False)
     common_sentence, shown_columns = common_and_differing_columns(titles, rows)
     widths = [
-        max(len(titles[column]) + 2, *(len(row[column]) for row in rows)) + 2
-        for column in shown_columns
+        max(len(titles[column_index]) + 2, *(len(row[column_index]) for row in rows)) + 2
+        for column_index in shown_columns
     ]
     # What does not fit is left out, the least important values first; how points were computed
     # stands in the last columns.
@@ -315,20 +318,26 @@ def sweep_text(sweep: Sweep) -> str:
     while sum(widths) - 2 > terminal_width() and (
         optional_positions := [
             position
-            for position, column in enumerate(shown_columns)
-            if titles[column] in column_names[1:]
+            for position, column_index in enumerate(shown_columns)
+            if titles[column_index] in column_names[1:]
         ]
     ):
         # The first value of the sweep is always kept.
         hidden_titles.insert(0, titles[shown_columns.pop(optional_positions[-1])])
         widths.pop(optional_positions[-1])
-    shown_rows = [[row[column] for column in shown_columns] for row in rows[:_MOST_POINTS]]
+    shown_rows = [
+        [row[column_index] for column_index in shown_columns] for row in rows[:_MOST_POINTS]
+    ]
     blocks = [
         wrapped(common_sentence, _INDENT),
         plain_table(
-            [titles[column] for column in shown_columns],
+            [titles[column_index] for column_index in shown_columns],
             shown_rows,
-            [position for position, column in enumerate(shown_columns) if column in number_columns],
+            [
+                position
+                for position, column_index in enumerate(shown_columns)
+                if column_index in number_columns
+            ],
         ),
     ]
     if len(rows) > _MOST_POINTS:
@@ -362,8 +371,8 @@ def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
     ]
     rows = []
     for row in agreement.rows[:_MOST_ROWS]:
-        amounts = (NOTHING if value is None else _amount_text(value) for value in row.values)
-        rows.append([row.name, *amounts])
+        amount_texts = (NOTHING if value is None else _amount_text(value) for value in row.values)
+        rows.append([row.name, *amount_texts])
     yield TextTable(titles, rows, range(1, len(titles)))
     # Values are in the order of their importance, so the last ones are hidden.
     hidden_count = len(agreement.rows) - _MOST_ROWS
@@ -437,19 +446,23 @@ def _served_by_all(answer: Answer, name: str) -> str:
         for note in answer.notes
         if isinstance(note, CountedAtStation) and name == f"throughput[{note.class_name}]"
     ]
-    throughput = counted = answer.find(name) or 0.0
+    throughput = counted_throughput = answer.find(name) or 0.0
     for note in notes:
-        for key, loss in answer.values.items():
-            start = f"loss_probability[{note.class_name},"
-            place = key.removeprefix("loss_probability")
-            time = answer.find(f"time_per_visit{place}")
-            if not key.startswith(start) or key == f"{start}{note.station_name}]" or not time:
+        for value_name, loss in answer.values.items():
+            name_start = f"loss_probability[{note.class_name},"
+            class_and_station = value_name.removeprefix("loss_probability")
+            time_per_visit = answer.find(f"time_per_visit{class_and_station}")
+            if (
+                not value_name.startswith(name_start)
+                or value_name == f"{name_start}{note.station_name}]"
+                or not time_per_visit
+            ):
                 continue
             # By Little's law, as many enter the station as it has for the time of a visit.
-            entering = (answer.find(f"queue_length{place}") or 0.0) / time
+            entry_rate = (answer.find(f"queue_length{class_and_station}") or 0.0) / time_per_visit
             share_lost = loss.value or 0.0
-            throughput -= entering * share_lost / (1 - share_lost) if share_lost < 1 else 0.0
-    if throughput >= counted:
+            throughput -= entry_rate * share_lost / (1 - share_lost) if share_lost < 1 else 0.0
+    if throughput >= counted_throughput:
         return ""
     amount = value_amount(name, max(throughput, 0.0), answer.unit(name))
     return f" ({amount} without those that later stations lose)"
@@ -541,12 +554,12 @@ def _undecided_text(check: Verdict) -> str:
         name for name, verdict_word in check.parts.items() if verdict_word == UNDECIDED
     ]
     first_names_text = ", ".join(undecided_names[:_MOST_UNDECIDED])
-    other_count = (
+    other_count_text = (
         f" and {len(undecided_names) - _MOST_UNDECIDED} more"
         if len(undecided_names) > _MOST_UNDECIDED
         else ""
     )
-    return f" (undecided: {first_names_text}{other_count})" if undecided_names else ""
+    return f" (undecided: {first_names_text}{other_count_text})" if undecided_names else ""
 
 
 def _settings_lines(
@@ -686,10 +699,10 @@ def _station_table(answer: Answer, most_rows: int | None) -> str:
     )
     rows = []
     for labels, values in islice(values_by_labels.items(), most_rows):
-        amounts = (
+        amount_texts = (
             _amount_text(values[kind]) if kind in values else NOTHING for kind in value_kinds
         )
-        rows.append([*labels, *amounts])
+        rows.append([*labels, *amount_texts])
     label_titles = _LABEL_TITLES.get(next(iter(value_kinds), ""), ("class", "station"))
     titles = [
         *label_titles,
@@ -838,16 +851,18 @@ def _limit_lines(limit: Limit) -> list[str]:
     times_and_stages = [
         # Neighbouring stages of equal time are written as one range, since pipelines may have
         # hundreds.
-        (quantity(time, "s"), list(equal_stages))
-        for time, equal_stages in groupby(limit.stages, lambda stage_name: limit.stages[stage_name])
+        (quantity(time_text, "s"), list(equal_stages))
+        for time_text, equal_stages in groupby(
+            limit.stages, lambda stage_name: limit.stages[stage_name]
+        )
     ]
     range_texts = [
-        f"{equal_stages[0]} to {equal_stages[-1]} {time} each" if len(equal_stages) > 2 else ""
-        for time, equal_stages in times_and_stages
+        f"{equal_stages[0]} to {equal_stages[-1]} {time_text} each" if len(equal_stages) > 2 else ""
+        for time_text, equal_stages in times_and_stages
     ]
     stages_text = ", ".join(
-        range_text or ", ".join(f"{stage} {time}" for stage in equal_stages)
-        for range_text, (time, equal_stages) in zip(range_texts, times_and_stages, strict=True)
+        range_text or ", ".join(f"{stage} {time_text}" for stage in equal_stages)
+        for range_text, (time_text, equal_stages) in zip(range_texts, times_and_stages, strict=True)
     )
     first_line = wrapped(
         f"{limit.pipeline} is limited by {limit.stage} (one item: {stages_text})", _INDENT
@@ -945,9 +960,9 @@ def spec_text(catalogue_entry: CatalogueEntry) -> str:
     """Write one spec for the terminal: its values with path, unit, meaning and source, then further
     text.
     """
-    sources = Notes()
+    source_notes = Notes()
     rows = [
-        _entry_row(path, described_value, sources)
+        _entry_row(path, described_value, source_notes)
         # What the model itself says comes before what it takes from a machine.
         for path, described_value in sorted(
             catalogue_entry.entries.items(), key=lambda entry: entry[0].startswith("machine.")
@@ -962,7 +977,9 @@ def spec_text(catalogue_entry: CatalogueEntry) -> str:
     ]
     if catalogue_entry.source:
         blocks.append(wrapped(f"source: {catalogue_entry.source}"))
-    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1, 3)]
+    widths = [
+        max((len(row[column_index]) for row in rows), default=0) for column_index in (0, 1, 3)
+    ]
     if sum(widths) + _LEAST_MEANING > terminal_width():
         blocks.append(
             "\n".join(
@@ -973,7 +990,7 @@ def spec_text(catalogue_entry: CatalogueEntry) -> str:
     elif rows:
         blocks.append(plain_table(["path", "value", "meaning", "source"], rows))
     return ascii_only(
-        "\n\n".join(block for block in (*blocks, sources.text, catalogue_entry.text) if block)
+        "\n\n".join(block for block in (*blocks, source_notes.text, catalogue_entry.text) if block)
     )
 
 
@@ -987,10 +1004,12 @@ def _indented(meaning: str) -> str:
     return wrapped(f"{_INDENT}{meaning}", _INDENT) if meaning else ""
 
 
-def _entry_row(path: str, described_value: DescribedValue, sources: Notes) -> list[str]:
+def _entry_row(path: str, described_value: DescribedValue, source_notes: Notes) -> list[str]:
     given_quantity = described_value.given
     value_text = given_quantity.text if given_quantity.text else str(given_quantity)
-    source_mark = f"[{sources.number(described_value.source)}]" if described_value.source else ""
+    source_mark = (
+        f"[{source_notes.number(described_value.source)}]" if described_value.source else ""
+    )
     technology_text = f"follows {given_quantity.technology}" if given_quantity.technology else ""
     meaning = "; ".join(filter(None, (described_value.meaning, technology_text)))
     return [

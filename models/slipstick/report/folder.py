@@ -143,13 +143,13 @@ def check_folder(folder: Path, names: Collection[str], force: bool = False) -> N
                 foreign_names.append(name)
     if foreign_names and not force:
         names_in_words = ", ".join(foreign_names[:_NAMES_SHOWN])
-        other_count = (
+        other_count_text = (
             f" and {len(foreign_names) - _NAMES_SHOWN} more"
             if len(foreign_names) > _NAMES_SHOWN
             else ""
         )
         raise InputError(
-            f"{folder} has {names_in_words}{other_count}, which no report of slipstick wrote;"
+            f"{folder} has {names_in_words}{other_count_text}, which no report of slipstick wrote;"
             " choose another folder with --out, or write over it with --force"
         )
 

@@ -108,9 +108,9 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
             f" {show(known_numbers[0], dimension, digits)}"
         )
     # The value and both ends share one prefix, so that they can be compared at a glance.
-    unit_name, factor = choose_unit([high if value is None else value], dimension)
+    unit_name, unit_size = choose_unit([high if value is None else value], dimension)
     digits_known = _digits_known(value, (low, high))
-    numbers = (_rounded(number, factor, digits_known) for number in (value, low, high))
+    numbers = (_rounded(number, unit_size, digits_known) for number in (value, low, high))
     text = bracketed(*(_number_text(number, 1.0, digits) for number in numbers))
     return f"{text} {unit_name.removeprefix('1')}".rstrip()
 
@@ -128,9 +128,9 @@ def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS
         return percent(value, ends=ends)
     if unit == "1/s":  # a computed rate has no prefix that would shorten it
         # It is rounded in the unit in which it is written, such as by the minute.
-        factor = choose_unit([value or ends[1] or ends[0] or 0.0], RATE)[1]
+        unit_size = choose_unit([value or ends[1] or ends[0] or 0.0], RATE)[1]
         value, low, high = (
-            number if number is None else float(f"{number / factor:.4g}") * factor
+            number if number is None else float(f"{number / unit_size:.4g}") * unit_size
             for number in (value, *ends)
         )
         ends = low, high
@@ -213,8 +213,8 @@ def setting_phrase(path: str, value: float, unit: str, words: Words, ends: Ends 
     >>> setting_phrase("parameters.again", 1, "1", coded), coded.quantity("parameters.again")
     ('a mode in which a layer is computed again', 'again')
     """
-    if mode := dict(CODES.findall(words.meanings.get(path, ""))).get(f"{value:g}"):
-        return f"a mode in which {mode.strip()}"
+    if mode_text := dict(CODES.findall(words.meanings.get(path, ""))).get(f"{value:g}"):
+        return f"a mode in which {mode_text.strip()}"
     amount = setting_amount(path, value, unit, words, ends)
     meaning = words.quantity(path)
     if rate_text := _rate_of_class(path, amount):
@@ -346,7 +346,7 @@ def uncapitalized(sentence: str) -> str:
     return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
-def capital(text: str) -> str:
+def capitalized(text: str) -> str:
     """Return a text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
@@ -486,17 +486,17 @@ MOST_DIGITS = 15
 """Decimal digits that a double holds."""
 
 
-def _rounded(value: float | None, factor: float, digits: int) -> float | None:
+def _rounded(value: float | None, unit_size: float, digits: int) -> float | None:
     """Return a value in a unit, rounded to some significant digits."""
-    return None if value is None else float(f"{value / factor:.{digits}g}")
+    return None if value is None else float(f"{value / unit_size:.{digits}g}")
 
 
-def _number_text(value: float | None, factor: float, digits: int) -> str:
+def _number_text(value: float | None, unit_size: float, digits: int) -> str:
     if value is None or isnan(value):
         return NOTHING
     # Nine digits still read well; larger numbers keep their power of ten.
-    text = f"{value / factor:.{digits}g}"
-    return f"{value / factor:.0f}" if "e+" in text and abs(value / factor) < 1e9 else text
+    text = f"{value / unit_size:.{digits}g}"
+    return f"{value / unit_size:.0f}" if "e+" in text and abs(value / unit_size) < 1e9 else text
 
 
 def axis_value(value: float | str, unit: str) -> str:
@@ -504,7 +504,7 @@ def axis_value(value: float | str, unit: str) -> str:
     return value if isinstance(value, str) else quantity(float(value), unit)
 
 
-def short_path(path: str, longest: int = _LONGEST_LABEL) -> str:
+def short_path(path: str, longest_length: int = _LONGEST_LABEL) -> str:
     """Shorten a path that is too long for a label by leaving out its first keys.
 
     >>> short_path("machine.network.adapter")
@@ -512,9 +512,9 @@ def short_path(path: str, longest: int = _LONGEST_LABEL) -> str:
     >>> short_path("machine.network.protocol.ranges.small.total.per_byte")
     'network.protocol.ranges.small.total.per_byte'
     """
-    while len(path) > longest and "." in path:
+    while len(path) > longest_length and "." in path:
         path = path.partition(".")[2]
-    return path if len(path) <= longest else path[: longest - 3] + "..."
+    return path if len(path) <= longest_length else path[: longest_length - 3] + "..."
 
 
 def escape(text: str, in_brackets: bool = False) -> str:
@@ -586,11 +586,13 @@ def markdown_table(
     number_column_set = set(number_columns)
     common_sentence, shown_columns = common_and_differing_columns(titles, text_rows)
     number_positions = [
-        index for index, column in enumerate(shown_columns) if column in number_column_set
+        index
+        for index, column_index in enumerate(shown_columns)
+        if column_index in number_column_set
     ]
     tables = _fitting_tables(
-        [titles[column] for column in shown_columns],
-        [[row[column] for column in shown_columns] for row in text_rows],
+        [titles[column_index] for column_index in shown_columns],
+        [[row[column_index] for column_index in shown_columns] for row in text_rows],
         number_positions,
     )
     return "\n\n".join([common_sentence, *tables] if common_sentence else tables)
@@ -612,20 +614,25 @@ def common_and_differing_columns(
     """
     cells_by_column = list(zip(*rows, strict=True)) if rows else [()] * len(titles)
     filled_columns = [
-        column
-        for column, cells in enumerate(cells_by_column)
+        column_index
+        for column_index, cells in enumerate(cells_by_column)
         if not rows or any(cell not in ("", NOTHING) for cell in cells)
     ]
     equal_columns = [
-        column
-        for column in filled_columns
-        if len(rows) > 1 and len(set(cells_by_column[column])) == 1
+        column_index
+        for column_index in filled_columns
+        if len(rows) > 1 and len(set(cells_by_column[column_index])) == 1
     ]
-    differing_columns = [column for column in filled_columns if column not in equal_columns]
+    differing_columns = [
+        column_index for column_index in filled_columns if column_index not in equal_columns
+    ]
     # A table of one column would be harder to read than the repetition.
     if len(differing_columns) < 2:
         return "", filled_columns or list(range(len(titles)))
-    common_cells = [f"{titles[column]} ({cells_by_column[column][0]})" for column in equal_columns]
+    common_cells = [
+        f"{titles[column_index]} ({cells_by_column[column_index][0]})"
+        for column_index in equal_columns
+    ]
     sentence = f"{COMMON_BEGINNING}{join_phrases(common_cells, 'and')}." if common_cells else ""
     return sentence, differing_columns
 
@@ -640,20 +647,22 @@ def _fitting_tables(
     if _table_width(table) <= PAGE_WIDTH:
         return [table]
     width_by_column = {
-        column: max(len(row[column]) for row in rows)
-        for column in range(1, len(titles))
-        if column not in set(number_columns)
+        column_index: max(len(row[column_index]) for row in rows)
+        for column_index in range(1, len(titles))
+        if column_index not in set(number_columns)
     }
-    widest_column = max(width_by_column, key=lambda column: width_by_column[column], default=0)
+    widest_column = max(
+        width_by_column, key=lambda column_index: width_by_column[column_index], default=0
+    )
     # The longest texts become notes first: this keeps the numbers side by side.
     if width_by_column.get(widest_column, 0) > _LONGEST_CELL:
         notes = Notes()
         marked_rows = [
             [
                 str(notes.number(cell))
-                if column == widest_column and cell not in ("", NOTHING)
+                if column_index == widest_column and cell not in ("", NOTHING)
                 else cell
-                for column, cell in enumerate(row)
+                for column_index, cell in enumerate(row)
             ]
             for row in rows
         ]
@@ -662,7 +671,7 @@ def _fitting_tables(
             for number, text in notes.text_by_number.items()
         )
         return [*_fitting_tables(titles, marked_rows, number_columns), note_list]
-    transposed = [
+    transposed_rows = [
         [column_title, *cells] for column_title, *cells in zip(titles, *rows, strict=True)
     ]
     # Rows and columns change places only if that makes the table narrower.
@@ -670,7 +679,7 @@ def _fitting_tables(
         len(rows) < len(titles)
         and _table_width(
             transposed_table := _markdown_grid(
-                transposed[0], transposed[1:], range(1, len(rows) + 1)
+                transposed_rows[0], transposed_rows[1:], range(1, len(rows) + 1)
             )
         )
         <= PAGE_WIDTH
@@ -681,8 +690,8 @@ def _fitting_tables(
         return [table]
     tables = []
     for column_group in column_groups:
-        group_titles = [titles[column] for column in column_group]
-        group_rows = [[row[column] for column in column_group] for row in rows]
+        group_titles = [titles[column_index] for column_index in column_group]
+        group_rows = [[row[column_index] for column_index in column_group] for row in rows]
         tables.append(
             _markdown_grid(
                 group_titles, group_rows, _positions_in_group(number_columns, column_group)
@@ -701,14 +710,14 @@ def losses_sentence(left_out: Mapping[str, str]) -> str:
     return f"left out by the import: {losses_text}"
 
 
-def column_groups_of(widths: Sequence[int], width: int, gap: int) -> list[list[int]]:
+def column_groups_of(widths: Sequence[int], table_width: int, gap_width: int) -> list[list[int]]:
     """Distribute columns among several tables of limited width, each of which begins with the first
     column.
 
     Parameters
     ----------
     widths : of each column
-    width, gap : of a whole table, and between two of its columns
+    table_width, gap_width : of a whole table, and between two of its columns
 
     >>> column_groups_of([10, 20, 20, 20], 55, 2)
     [[0, 1, 2], [0, 3]]
@@ -717,17 +726,25 @@ def column_groups_of(widths: Sequence[int], width: int, gap: int) -> list[list[i
     for column_index in range(1, len(widths)):
         if (
             len(column_groups[-1]) > 1
-            and sum(widths[column] + gap for column in (*column_groups[-1], column_index)) - gap
-            > width
+            and sum(
+                widths[grouped_column_index] + gap_width
+                for grouped_column_index in (*column_groups[-1], column_index)
+            )
+            - gap_width
+            > table_width
         ):
             column_groups.append([0])
         column_groups[-1].append(column_index)
     return column_groups
 
 
-def _positions_in_group(columns: Iterable[int], column_group: Sequence[int]) -> list[int]:
+def _positions_in_group(column_indexes: Iterable[int], column_group: Sequence[int]) -> list[int]:
     """Return the positions, within a group of columns, of those columns that it contains."""
-    return [column_group.index(column) for column in columns if column in column_group]
+    return [
+        column_group.index(column_index)
+        for column_index in column_indexes
+        if column_index in column_group
+    ]
 
 
 def _column_widths(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -744,8 +761,8 @@ def _markdown_grid(
     number_column_set = set(number_columns)
     column_widths = _column_widths(titles, rows)
     rule_cells = [
-        "-" * (column_width - 1) + (":" if column in number_column_set else "-")
-        for column, column_width in enumerate(column_widths)
+        "-" * (column_width - 1) + (":" if column_index in number_column_set else "-")
+        for column_index, column_width in enumerate(column_widths)
     ]
     lines = [
         *_aligned_rows([titles], column_widths, number_column_set),
@@ -761,8 +778,8 @@ def _aligned_rows(
     for row in rows:
         cells_and_widths = enumerate(zip(row, column_widths, strict=True))
         yield [
-            cell.rjust(column_width) if column in number_columns else cell.ljust(column_width)
-            for column, (cell, column_width) in cells_and_widths
+            cell.rjust(column_width) if column_index in number_columns else cell.ljust(column_width)
+            for column_index, (cell, column_width) in cells_and_widths
         ]
 
 
@@ -788,9 +805,9 @@ def plain_table(
     # A title is not broken, nor is a word of some length: a table that is parted reads better.
     least_widths = [
         column_width
-        if column in number_columns
-        else _least_width(titles[column], [row[column] for row in rows])
-        for column, column_width in enumerate(column_widths)
+        if column_index in number_columns
+        else _least_width(titles[column_index], [row[column_index] for row in rows])
+        for column_index, column_width in enumerate(column_widths)
     ]
     if (
         sum(least_widths) > free_width
@@ -801,8 +818,8 @@ def plain_table(
     ):
         tables = []
         for column_group in column_groups:
-            group_titles = [titles[column] for column in column_group]
-            column_cells = [[row[column] for column in column_group] for row in rows]
+            group_titles = [titles[column_index] for column_index in column_group]
+            column_cells = [[row[column_index] for column_index in column_group] for row in rows]
             tables.append(
                 plain_table(
                     group_titles,
@@ -838,11 +855,13 @@ def _shrunk_widths(
     widths = list(column_widths)
     while sum(widths) > free_width and (
         shrinkable_columns := [
-            column for column, width in enumerate(widths) if width > least_widths[column]
+            column_index
+            for column_index, width in enumerate(widths)
+            if width > least_widths[column_index]
         ]
     ):
         # The widest column gives way first; each is wrapped no further than its longest word.
-        widest_column = max(shrinkable_columns, key=lambda column: widths[column])
+        widest_column = max(shrinkable_columns, key=lambda column_index: widths[column_index])
         widths[widest_column] = max(
             least_widths[widest_column], widths[widest_column] - (sum(widths) - free_width)
         )
@@ -900,7 +919,9 @@ def ascii_only(text: str) -> str:
     """
     # Accents are separated from their letters and dropped, so that "Poincaré" stays readable.
     decomposed_text = unicodedata.normalize("NFKD", text.translate(_ASCII_SIGNS))
-    base_text = "".join(sign for sign in decomposed_text if not unicodedata.combining(sign))
+    base_text = "".join(
+        character for character in decomposed_text if not unicodedata.combining(character)
+    )
     return base_text.encode("ascii", "replace").decode("ascii")
 
 
@@ -932,7 +953,7 @@ def table_texts(
         that only repeats it is left out
     """
     escape_text = escape if is_markdown else str
-    rows = range(len(table)) if table.rows is None else table.rows
+    row_indexes = range(len(table)) if table.rows is None else table.rows
     titles = []
     columns = []
     number_columns = []
@@ -945,16 +966,17 @@ def table_texts(
             columns.append(
                 [
                     escape_text(cell)
-                    if isinstance(cell := column.cells[row], str)
-                    else _cell_text(column, row)
-                    for row in rows
+                    if isinstance(cell := column.cells[row_index], str)
+                    else _cell_text(column, row_index)
+                    for row_index in row_indexes
                 ]
             )
             if not any(isinstance(cell, str) for cell in column.cells):
                 number_columns.append(len(columns) - 1)
     provenance_columns = table.provenance.columns(table.failed) if table.provenance else {}
     provenance_cells = {
-        name: [cells[row] or NOTHING for row in rows] for name, cells in provenance_columns.items()
+        name: [cells[row_index] or NOTHING for row_index in row_indexes]
+        for name, cells in provenance_columns.items()
     }
     provenance_cells = {
         name: cells
@@ -968,15 +990,15 @@ def table_texts(
     ]
     return (
         [*titles, *provenance_cells],
-        [list(row) for row in zip(*columns, strict=True)],
+        [list(row_index) for row_index in zip(*columns, strict=True)],
         number_columns,
     )
 
 
-def _cell_text(column: ResultColumn, row: int) -> str:
-    low, high = (end[row] for end in column.ends) if column.ends else NO_ENDS
-    unit = column.unit if isinstance(column.unit, str) else column.unit[row]
-    value = column.cells[row]
+def _cell_text(column: ResultColumn, row_index: int) -> str:
+    low, high = (end_column[row_index] for end_column in column.ends) if column.ends else NO_ENDS
+    unit = column.unit if isinstance(column.unit, str) else column.unit[row_index]
+    value = column.cells[row_index]
     assert not isinstance(value, str)
     if column.written is None:
         return quantity(finite_or_none(value), unit, ends=(low, high))

@@ -30,7 +30,7 @@ from slipstick.late import late_pattern
 from slipstick.report.formatting import (
     NOTHING,
     TextTable,
-    capital,
+    capitalized,
     do_overlap,
     join_phrases,
     losses_sentence,
@@ -89,7 +89,7 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     # A question that examined several cases compares them by itself, and a list of more than two
     # values is read in the table.
     has_compared_cases = any(
-        len(results.cases) > 2 or (len(question.examined()) > 1 and name != _PROJECTION)
+        len(results.cases) > 2 or (len(question.examined_cases()) > 1 and name != _PROJECTION)
         for name, question in results.questions.items()
     )
     asks_for_best = _asks_for_best_case(results)
@@ -150,7 +150,7 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     lines = _with_second_answer(lines, names_and_lines, results.title)
     lines[:1] = ["; ".join([*lines[:1], *_unanswered_clauses(results)])]
     lines.append(_basis_sentence(results, value_names))
-    return [f"{capital(line).rstrip('.')}." for line in lines if line]
+    return [f"{capitalized(line).rstrip('.')}." for line in lines if line]
 
 
 _SECOND_QUESTION = late_pattern(
@@ -309,10 +309,12 @@ def _numeric_columns(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> It
     ... )
     [1, 2]
     """
-    for column in range(len(titles)):
-        amounts = [row[column].lstrip("-") for row in rows if row[column] != NOTHING]
-        if amounts and all(amount[:1].isdigit() for amount in amounts):
-            yield column
+    for column_index in range(len(titles)):
+        amount_texts = [
+            row[column_index].lstrip("-") for row in rows if row[column_index] != NOTHING
+        ]
+        if amount_texts and all(amount[:1].isdigit() for amount in amount_texts):
+            yield column_index
 
 
 def _not_examined_lines(results: Results) -> Iterator[str]:
@@ -321,22 +323,24 @@ def _not_examined_lines(results: Results) -> Iterator[str]:
     the search.
     """
     case_names = list(results.cases)
-    searches = [question.examined() for question in results.questions.values()]
-    if [case_names[:1]] != [list(examined) for examined in searches if examined]:
+    case_lists = [question.examined_cases() for question in results.questions.values()]
+    if [case_names[:1]] != [
+        list(examined_cases) for examined_cases in case_lists if examined_cases
+    ]:
         return
     model = results.cases[case_names[0]].model
-    searched = dict.fromkeys(
-        path for question in results.questions.values() for path in question.searched()
+    searched_paths = dict.fromkeys(
+        path for question in results.questions.values() for path in question.searched_paths()
     )
     cases_left_out = [
         case
         for case in case_names[1:]
         if results.cases[case].model == model
-        and results.settings.get(case, {"": ""}).keys() - {*searched, "method"}
+        and results.settings.get(case, {"": ""}).keys() - {*searched_paths, "method"}
     ]
     if cases_left_out and len(case_names) <= 1 + _FEW_CASES:
         words = results.words
-        searched_text = join_phrases([f"the {words.quantity(path)}" for path in searched])
+        searched_text = join_phrases([f"the {words.quantity(path)}" for path in searched_paths])
         left_out_text = join_phrases([*map(words.case, cases_left_out)])
         yield (
             f"the search varies {searched_text or 'the year'} in one case only,"
@@ -374,18 +378,27 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     if first_case != best_case or _order_doubt(best_answer, second_answer, value_name):
         return
     words = results.words
-    quality = (
+    quality_text = (
         "the fastest" if value_name == "time" else f"the {_degree_and_value(value_name, words)}"
     )
-    amounts = [_value_text(answer, value_name) for answer in (best_answer, second_answer)]
-    place = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
-    with_place = f" with {place}" if place else ""
-    exceptions = _better_cases_in_sweeps(results, value_name, [case for case, _ in ranked_cases])
+    amount_texts = [_value_text(answer, value_name) for answer in (best_answer, second_answer)]
+    setting_text = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
+    with_place = f" with {setting_text}" if setting_text else ""
+    better_case_clauses = _better_cases_in_sweeps(
+        results, value_name, [case for case, _ in ranked_cases]
+    )
     # "Eight stages on a network are the best", and "two web servers".
     verb = "are" if is_plural(_PREPOSITION.split(words.case(first_case))[0]) else "is"
-    beginning = f"{words.case(first_case)} {verb} the best of {len(ranked_cases)}{with_place}"
-    next_best = f"next is {words.case(second_case)}, {amounts[1]}"
-    clauses = [f"{beginning}: {quality}, {amounts[0]}", next_best, *exceptions, reason]
+    sentence_beginning = (
+        f"{words.case(first_case)} {verb} the best of {len(ranked_cases)}{with_place}"
+    )
+    next_clause = f"next is {words.case(second_case)}, {amount_texts[1]}"
+    clauses = [
+        f"{sentence_beginning}: {quality_text}, {amount_texts[0]}",
+        next_clause,
+        *better_case_clauses,
+        reason,
+    ]
     yield "; ".join(filter(None, clauses))
 
 
@@ -412,11 +425,12 @@ def _better_cases_in_sweeps(
         for row in _rows_of_better_cases(sweep, value_name, ranked_cases):
             rows_by_case.setdefault(sweep.cases[row], []).append(row)
         for case, rows in rows_by_case.items():
-            settings = [_setting_at(sweep, sweep.axes[0], row, results.words) for row in rows]
+            setting_texts = [_setting_at(sweep, sweep.axes[0], row, results.words) for row in rows]
             settings_text = (
-                join_phrases(settings)
-                if len(settings) <= _MOST_VARIED
-                else f"{len(settings)} of the settings from {settings[0]} to {settings[-1]}"
+                join_phrases(setting_texts)
+                if len(setting_texts) <= _MOST_VARIED
+                else f"{len(setting_texts)} of the settings from {setting_texts[0]} to"
+                f" {setting_texts[-1]}"
             )
             yield f"{results.words.case(case)} is {adjective} with {settings_text}"
 
@@ -494,7 +508,7 @@ def _comparable_cases(
     """
     if len(results.cases) < 2:
         return None
-    (base, base_answer), *further_cases = results.cases.items()
+    (base_case, base_answer), *further_cases = results.cases.items()
     value_name = _compared_name(results, value_names)
     # A value of 0 gives no ratio.
     if not base_answer.find(value_name) or base_answer.failed:
@@ -504,9 +518,9 @@ def _comparable_cases(
         for case, answer_of_case in further_cases
         if answer_of_case.find(value_name)
         and not answer_of_case.failed
-        and _do_same_work(results, base, case, value_name)
+        and _do_same_work(results, base_case, case, value_name)
     ]
-    return value_name, _rank_cases([(base, base_answer), *comparable_cases], value_name)
+    return value_name, _rank_cases([(base_case, base_answer), *comparable_cases], value_name)
 
 
 def _rank_cases(cases: Sequence[tuple[str, Answer]], value_name: str) -> list[tuple[str, Answer]]:
@@ -518,17 +532,17 @@ def _rank_cases(cases: Sequence[tuple[str, Answer]], value_name: str) -> list[tu
     )
 
 
-def _do_same_work(results: Results, base: str, case: str, value_name: str) -> bool:
+def _do_same_work(results: Results, base_case: str, compared_case: str, value_name: str) -> bool:
     """Return whether two cases do the same work, so that their values can be compared.
 
     Either they have the same useful work, speed-up times time, or they differ in the machine or
     the technology alone; without useful work, in other hardware alone. What is done in a second is
     compared where the model and the load are the same.
     """
-    base_answer = results.cases[base]
-    case_answer = results.cases[case]
+    base_answer = results.cases[base_case]
+    case_answer = results.cases[compared_case]
     base_settings, case_settings = (
-        results.settings.get(case_name, {}) for case_name in (base, case)
+        results.settings.get(case_name, {}) for case_name in (base_case, compared_case)
     )
     differing_paths = {
         path
@@ -598,19 +612,21 @@ def _base_lines(
     value_name = _first_answered_value(base_answer, value_names)
     is_single = len(results.cases) == 1
     given_values = _varied_values(results, [base_answer])
-    place = ", ".join(filter(None, [_year_as_given(results, case), join_phrases(given_values)]))
-    opening = "" if is_single else words.case(case)
-    if place or (is_single and (results.questions or results.sweeps)):
-        as_given = f"{opening} as given" if opening else "as given"
-        opening = f"{as_given} ({place})" if place else as_given
-    opening = f"{opening}: " if opening else ""
+    place_text = ", ".join(
+        filter(None, [_year_as_given(results, case), join_phrases(given_values)])
+    )
+    opening_text = "" if is_single else words.case(case)
+    if place_text or (is_single and (results.questions or results.sweeps)):
+        opening_as_given = f"{opening_text} as given" if opening_text else "as given"
+        opening_text = f"{opening_as_given} ({place_text})" if place_text else opening_as_given
+    opening_text = f"{opening_text}: " if opening_text else ""
     if base_answer.failed or not value_name:
         # A question that examines the case says what it has.
-        if not any(case in question.examined() for question in results.questions.values()):
-            yield f"{opening}no answer: {base_answer.refusal}"
+        if not any(case in question.examined_cases() for question in results.questions.values()):
+            yield f"{opening_text}no answer: {base_answer.refusal}"
         return
     amount = _amount_in_sentence(base_answer, value_name, words)
-    line = f"{opening}{words.value_with_amount(value_name, amount)}"
+    line = f"{opening_text}{words.value_with_amount(value_name, amount)}"
     if largest_shares := base_answer.largest_shares:
         shares_in_words = [
             f"{percent(share)} {'of its time ' if index == 0 else ''}on"
@@ -636,18 +652,23 @@ def _varied_values(results: Results, answers: Sequence[Answer]) -> list[str]:
     search or sweeps vary and that are the same in all of the cases; none if there are many
     quantities.
     """
-    searched = [path for question in results.questions.values() for path in question.searched()]
-    varied = [axis.path for sweep in results.sweeps for axis in sweep.axes if not axis.has_names]
+    searched_paths = [
+        path for question in results.questions.values() for path in question.searched_paths()
+    ]
+    varied_paths = [
+        axis.path for sweep in results.sweeps for axis in sweep.axes if not axis.has_names
+    ]
     # Searches come first; axes are told as well where there is room for them.
-    paths = dict.fromkeys([*searched, *varied])
-    paths = paths if len(paths) <= _MOST_VARIED else dict.fromkeys(searched)
+    paths = dict.fromkeys([*searched_paths, *varied_paths])
+    paths = paths if len(paths) <= _MOST_VARIED else dict.fromkeys(searched_paths)
     return [
         setting_phrase(path, entry.given.value, str(entry.given.dimension), results.words)
         for path in paths
         if len(paths) <= _MOST_VARIED
         if (entry := answers[0].described.get(path))
         if all(
-            (other := answer.described.get(path)) and other.given.value == entry.given.value
+            (other_value := answer.described.get(path))
+            and other_value.given.value == entry.given.value
             for answer in answers
         )
     ]
@@ -665,28 +686,28 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
     if len(ranked_cases) < 2:
         return
     words = results.words
-    base, base_answer = next(iter(results.cases.items()))
+    base_case, base_answer = next(iter(results.cases.items()))
     cases_by_ratio: dict[tuple[str, str], list[str]] = {}
     for case, case_answer in ranked_cases:
-        if case != base:
+        if case != base_case:
             ratio_and_doubt = _ratio_and_doubt(base_answer, case_answer, value_name)
             cases_by_ratio.setdefault(ratio_and_doubt, []).append(words.case(case))
     ratio_clauses = [
-        f"{ratio} for {join_phrases(cases)}{doubt}"
-        for (ratio, doubt), cases in cases_by_ratio.items()
+        f"{ratio_text} for {join_phrases(cases)}{doubt}"
+        for (ratio_text, doubt), cases in cases_by_ratio.items()
     ]
     # Cases that questions compare and that are alike as given need no sentence.
     if results.questions and all(
-        ratio.startswith(("about", "exactly")) for ratio, _ in cases_by_ratio
+        ratio_text.startswith(("about", "exactly")) for ratio_text, _ in cases_by_ratio
     ):
         return
     # A list of several cases has an "and" of its own.
     has_lists = len(ratio_clauses) < sum(map(len, cases_by_ratio.values()))
-    comparison = "; ".join(ratio_clauses) if has_lists else join_phrases(ratio_clauses)
-    subject = "" if value_name == "time" else f"{words.value(value_name)} "
-    place = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
-    with_place = f", with {place}" if place else ""
-    yield f"{subject}compared with {words.case(base)}{with_place}: {comparison}"
+    comparison_text = "; ".join(ratio_clauses) if has_lists else join_phrases(ratio_clauses)
+    subject_text = "" if value_name == "time" else f"{words.value(value_name)} "
+    setting_text = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
+    with_place = f", with {setting_text}" if setting_text else ""
+    yield f"{subject_text}compared with {words.case(base_case)}{with_place}: {comparison_text}"
 
 
 def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
@@ -698,7 +719,7 @@ def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator
         return
     value_name, ranked_cases = name_and_cases
     comparable_names = {case for case, _ in ranked_cases}
-    (base, base_answer), *_ = results.cases.items()
+    (base_case, base_answer), *_ = results.cases.items()
     unlike_cases = [
         (case, case_answer)
         for case, case_answer in results.cases.items()
@@ -709,7 +730,7 @@ def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator
     if not unlike_cases:
         return
     words = results.words
-    compared_cases = [(base, base_answer), *unlike_cases]
+    compared_cases = [(base_case, base_answer), *unlike_cases]
     if _asks_for_best_case(results):
         extreme_lines = [*_extreme_line(results, compared_cases, value_name)]
         yield from extreme_lines
@@ -776,10 +797,10 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
     first case, also where the two do different work.
     """
     (_, base_answer), *further_cases = results.cases.items()
-    answered = [answer for answer in results.cases.values() if not answer.failed]
-    if not answered:
+    answers_with_values = [answer for answer in results.cases.values() if not answer.failed]
+    if not answers_with_values:
         return
-    value_name = _first_answered_value(answered[0], value_names)
+    value_name = _first_answered_value(answers_with_values[0], value_names)
     base_value = base_answer.find(value_name)
     words = results.words
     for case, case_answer in further_cases:
@@ -872,15 +893,15 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
     # Of a rate more is better, of a time less.
     best_of = max if _is_more_better(value_name) else min
     best_row = best_of(finite_rows, key=lambda row: float(column[row]))
-    first, last, best = (
+    first_text, last_text, best_text = (
         f"{_amount_at(sweep, value_name, row)} with {_setting_at(sweep, axis, row, words)}"
         for row in (finite_rows[0], finite_rows[-1], best_row)
     )
     case_text = f"{words.case(sweep.cases[0])}: " * (len(results.cases) > 1)
-    line = f"{case_text}{words.value(value_name)} goes from {first} to {last}"
+    line = f"{case_text}{words.value(value_name)} goes from {first_text} to {last_text}"
     end_values = [float(column[row]) for row in (finite_rows[0], finite_rows[-1])]
     if not any(isclose(column[best_row], value, rel_tol=_SAME_RATE) for value in end_values):
-        line += f"; best of the points examined is {best}"
+        line += f"; best of the points examined is {best_text}"
     yield line
 
 
@@ -897,11 +918,11 @@ def _sweep_or_end_lines(
         return
     words = results.words
     axis = sweep.axes[0]
-    end = max(float(value) for value in sweep.points[axis.path])
+    end_value = max(float(value) for value in sweep.points[axis.path])
     phrases_by_value: dict[str, list[str]] = {}
     for row, case in enumerate(sweep.cases):
         name = next((name for name in value_names if _has_value(sweep, name, row)), "")
-        if name and float(sweep.points[axis.path][row]) == end:
+        if name and float(sweep.points[axis.path][row]) == end_value:
             phrase = f"{_amount_at(sweep, name, row)} for {words.case(case)}"
             phrases_by_value.setdefault(name, []).append(phrase)
     if phrases_by_value:
@@ -909,7 +930,9 @@ def _sweep_or_end_lines(
             words.value_clause(name, join_phrases(phrases))
             for name, phrases in phrases_by_value.items()
         ]
-        yield f"with {setting_phrase(axis.path, end, axis.unit, words)} {join_phrases(clauses)}"
+        yield (
+            f"with {setting_phrase(axis.path, end_value, axis.unit, words)} {join_phrases(clauses)}"
+        )
 
 
 def _setting_at(sweep: Sweep, axis: Axis, row: int, words: Words) -> str:
@@ -967,7 +990,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         for case_answer in answers
         for name in value_names
     )
-    if methods_and_exactness and all(exact for _, exact in methods_and_exactness):
+    if methods_and_exactness and all(is_exact for _, is_exact in methods_and_exactness):
         # In the order of their first use, without repetition.
         method_names = dict.fromkeys(_method_words(method) for method, _ in methods_and_exactness)
         methods_phrase = join_phrases([*method_names])
@@ -979,9 +1002,13 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
             doubts.append("some values have an interval")
         clause_list[:0] = [exactness_clause, *doubts]
     clause_list += _loss_clauses(answers, results.sweeps)
-    examined = {case for question in results.questions.values() for case in question.examined()}
+    examined_cases = {
+        case for question in results.questions.values() for case in question.examined_cases()
+    }
     # Such a case is only where the question begins.
-    shown_answers = {case: answer for case, answer in results.cases.items() if case not in examined}
+    shown_answers = {
+        case: answer for case, answer in results.cases.items() if case not in examined_cases
+    }
     clause_list += _missing_answer_clauses(shown_answers, results)
     clause_list += _distinct_doubts(
         question.doubt(results.words) for question in results.questions.values()
@@ -995,7 +1022,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     clause_list += _stated_error_clauses(results, notes)
     clause_list += [note for note in results.notes if isinstance(note, AbsentValue)]
     is_long = sum(map(len, clause_list)) > _LONGEST_SENTENCE
-    clauses_text = ". ".join(map(capital, clause_list)) if is_long else "; ".join(clause_list)
+    clauses_text = ". ".join(map(capitalized, clause_list)) if is_long else "; ".join(clause_list)
     if not (clauses_text or answers):
         clauses_text = "measured values are as reliable as their source"
     # A note may name the key to write; a head has none.
@@ -1010,8 +1037,8 @@ def _stated_error_clauses(results: Results, notes: Iterable[str]) -> Iterator[st
         cases = [case for case, answer in results.cases.items() if note in answer.notes]
         models = {results.cases[case].model for case in cases}
         if cases and any(answer.model not in models for answer in results.cases.values()):
-            names = join_phrases([*map(results.words.case, cases)])
-            yield f"measured error of the model of {names}: {note.errors}"
+            names_phrase = join_phrases([*map(results.words.case, cases)])
+            yield f"measured error of the model of {names_phrase}: {note.errors}"
         else:
             yield note
 
@@ -1077,16 +1104,16 @@ def _method_clauses(
     """Yield clauses on how many answers are approximate, by which methods, and with which note most
     often.
     """
-    count_by_method = Counter(method for method, exact in methods_and_exactness if not exact)
+    count_by_method = Counter(method for method, is_exact in methods_and_exactness if not is_exact)
     if not count_by_method:
         return
     approximate_count = sum(count_by_method.values())
     answer_count = len(methods_and_exactness)
-    subject = f"{approximate_count} of {answer_count} answers"
+    subject_text = f"{approximate_count} of {answer_count} answers"
     if approximate_count == answer_count:
-        subject = {1: "the answer", 2: "both answers"}.get(answer_count, "all answers")
+        subject_text = {1: "the answer", 2: "both answers"}.get(answer_count, "all answers")
     is_single = approximate_count == 1
-    subject += " is" if is_single else " are"
+    subject_text += " is" if is_single else " are"
     if set(count_by_method) == {"simulation"}:
         has_value_without_interval = any(
             answer.find(name) and not has_width(answer.ends(name))
@@ -1094,9 +1121,9 @@ def _method_clauses(
             if not answer.exact
             for name in value_names
         )
-        intervals = "has an interval" if is_single else "have intervals"
-        doubt = " except for some values" if has_value_without_interval else ""
-        yield f"{subject} simulated and {intervals}{doubt}"
+        intervals_text = "has an interval" if is_single else "have intervals"
+        doubt_text = " except for some values" if has_value_without_interval else ""
+        yield f"{subject_text} simulated and {intervals_text}{doubt_text}"
     else:
         methods_phrase = join_phrases(
             [
@@ -1106,7 +1133,7 @@ def _method_clauses(
                 for method, count in count_by_method.items()
             ]
         )
-        yield f"{subject} approximate ({methods_phrase})"
+        yield f"{subject_text} approximate ({methods_phrase})"
     note_counts = Counter(
         note
         for answer in answers
@@ -1139,9 +1166,9 @@ def _not_converged_clauses(results: Results) -> Iterator[str]:
         return
     (case, note), *_ = cases_and_notes
     count_text = with_noun(len(cases_and_notes), "simulation has", "simulations have")
-    first = "the first " if len(cases_and_notes) > 1 else ""
-    place = f", {first}for {case}" if len(results.cases) > 1 else ""
-    yield f"{count_text} not converged{place}: {note.reason}"
+    first_text = "the first " if len(cases_and_notes) > 1 else ""
+    place_text = f", {first_text}for {case}" if len(results.cases) > 1 else ""
+    yield f"{count_text} not converged{place_text}: {note.reason}"
 
 
 def _verdict_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
@@ -1149,12 +1176,12 @@ def _verdict_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list
     checks = [answer.check for answer in answers if answer.check]
     checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
     count_by_verdict = Counter(check.word for check in checks)
-    verdict_words = ", ".join(
+    verdict_text = ", ".join(
         f"{count_by_verdict[verdict_word]} {verdict_word}"
         for verdict_word in VERDICTS
         if count_by_verdict[verdict_word]
     )
-    return [f"checked by a short simulation: {verdict_words}"] if verdict_words else []
+    return [f"checked by a short simulation: {verdict_text}"] if verdict_text else []
 
 
 def _loss_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
@@ -1185,19 +1212,21 @@ def _missing_answer_clauses(answers: Mapping[str, Answer], results: Results) -> 
     )
     # A title that asks "what if" has a sentence on each case, and one case alone has its own.
     if failed_cases and len(results.cases) > 1 and not _WHAT_IF.match(results.title):
-        names = join_phrases([*map(results.words.case, failed_cases[:_FEW_CASES])])
+        names_phrase = join_phrases([*map(results.words.case, failed_cases[:_FEW_CASES])])
         reason = cause_of(answers[failed_cases[0]].failed or "")
-        first = "for the first " if len(failed_cases) > 1 else ""
-        yield f"no answer as given for {names}, {first}because {reason}"
+        first_text = "for the first " if len(failed_cases) > 1 else ""
+        yield f"no answer as given for {names_phrase}, {first_text}because {reason}"
     if failed_count:
         sweep = next(sweep for sweep in sweeps if sweep.failed)
         row, reason = next(iter(sweep.failed.items()))
-        place = join_phrases([_setting_at(sweep, axis, row, results.words) for axis in sweep.axes])
+        place_text = join_phrases(
+            [_setting_at(sweep, axis, row, results.words) for axis in sweep.axes]
+        )
         case_text = f" for {results.words.case(sweep.cases[row])}" * (len(results.cases) > 1)
-        first = "the first " if failed_count > 1 else ""
+        first_text = "the first " if failed_count > 1 else ""
         yield (
-            f"{with_noun(failed_count, 'point has', 'points have')} no answer, {first}with"
-            f" {place}{case_text}: {cause_of(reason)}"
+            f"{with_noun(failed_count, 'point has', 'points have')} no answer, {first_text}with"
+            f" {place_text}{case_text}: {cause_of(reason)}"
         )
     if outside_count:
         yield f"{with_noun(outside_count, 'answer lies', 'answers lie')} outside of the bounds"

@@ -136,8 +136,8 @@ def _picture_html(renderer: Any, tokens: Sequence[Any], index: int, options: Any
     link_text = escape(image.content or source)
     token_types_before = [token.type for token in tokens[:index]]
     # A link inside a link is not allowed in HTML.
-    in_link = token_types_before.count("link_open") > token_types_before.count("link_close")
-    return link_text if in_link else f'<a href="{escape(source)}">{link_text}</a>'
+    is_in_link = token_types_before.count("link_open") > token_types_before.count("link_close")
+    return link_text if is_in_link else f'<a href="{escape(source)}">{link_text}</a>'
 
 
 def _foldable_section(section: str) -> str:

@@ -247,8 +247,8 @@ def _run_texts(sweep: Sweep, stages: Sequence[str], rows: Sequence[int]) -> list
     """Return a phrase for each run of neighbouring rows with the same limiting stage."""
     run_texts = []
     axis = sweep.axes[-1]
-    for stage, run in groupby(rows, key=lambda index: stages[index]):
-        axis_values = [sweep.points[axis.path][index] for index in run]
+    for stage, run_rows in groupby(rows, key=lambda index: stages[index]):
+        axis_values = [sweep.points[axis.path][index] for index in run_rows]
         first_value, last_value = (
             escape(axis_value(value, axis.unit)) for value in (axis_values[0], axis_values[-1])
         )
@@ -310,14 +310,14 @@ def report_in_markdown(
     common_words = _common_method(results)
     sentences = head_lines(results, study.answer)
     alternatives = decision_table(results, study.answer)
-    source = f"Source: {escape(results.source)}" if results.source else ""
+    source_text = f"Source: {escape(results.source)}" if results.source else ""
     blocks = [
         f"# {escape(results.title or results.name)}",
         "\n".join(f"- {escape(sentence)}" for sentence in sentences),
         "\n\n".join(markdown_blocks([alternatives])) if alternatives else "",
         prose(INTERVALS) if results.simulated else "",
         prose(missing_reason) or _picture_markdown(first_picture, pictures),
-        section(ABOUT, [prose(results.text), source]) if results.text or source else "",
+        section(ABOUT, [prose(results.text), source_text]) if results.text or source_text else "",
         *(question_section(question, common_words) for question in results.questions.values()),
         (
             section(
@@ -349,7 +349,7 @@ def report_in_markdown(
     return "\n\n".join(filter(None, new_blocks)) + "\n"
 
 
-def _without_claims(block_text: str, known_claims: str) -> str:
+def _without_claims(block_text: str, known_claims_text: str) -> str:
     """Remove from the lists of a section the claims that the head already makes in the same
     words.
     """
@@ -359,7 +359,7 @@ def _without_claims(block_text: str, known_claims: str) -> str:
         other_lines = [
             line
             for line in lines
-            if not line.startswith("- ") or _claim_of_item(line) not in known_claims
+            if not line.startswith("- ") or _claim_of_item(line) not in known_claims_text
         ]
         blocks += ["\n".join(other_lines)] * bool(other_lines)
     return "\n\n".join(blocks)
@@ -505,7 +505,7 @@ def _picture_markdown(spec: Drawn | None, pictures: Mapping[str, Sequence[str]])
     picture_files = pictures.get(spec.name, ()) if spec else ()
     if spec is None or not picture_files:
         return ""
-    file_by_ending = {file.rpartition(".")[2]: file for file in picture_files}
+    file_by_ending = {file_name.rpartition(".")[2]: file_name for file_name in picture_files}
     title = escape(spec.title, in_brackets=True)
     picture = f"[![{title}]({file_by_ending['png']})]({file_by_ending['svg']})"
     return "\n\n".join(filter(None, [picture, " ".join(prose(spec.text).split())]))
@@ -516,7 +516,9 @@ def _inputs_section(results: Results, value_names: Sequence[str], command: str) 
     the report.
     """
     file_links = [
-        f"[{file}]({file})" for question in results.questions.values() for file in question.files()
+        f"[{file_name}]({file_name})"
+        for question in results.questions.values()
+        for file_name in question.files()
     ]
     further_sentence = f" More values are in {', '.join(file_links)}." if file_links else ""
     return section(
@@ -568,12 +570,12 @@ def gallery(folders: Sequence[Path]) -> str:
         if path.is_file():
             # A report begins with its title and its findings, see `report_in_markdown`.
             title, findings, *paragraphs = path.read_text("utf-8").split("\n\n")
-            picture = next(
+            picture_markdown = next(
                 (paragraph for paragraph in paragraphs if paragraph.startswith("[![")), ""
             ).replace("](", f"]({folder.name}/")
             blocks += [
                 f"## [{title.removeprefix('# ')}]({folder.name}/report.md)",
                 findings.partition("\n")[0].removeprefix("- "),
-                picture,
+                picture_markdown,
             ]
     return "\n\n".join(block for block in blocks if block) + "\n"

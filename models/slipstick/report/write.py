@@ -35,16 +35,16 @@ PICTURE_ENDINGS = (".png", ".svg")
 _QUOTED = late_pattern('[",\n\r]')
 
 
-def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
+def write_csv(results: Results, value_names: Sequence[str], path: Path) -> None:
     """Write the tidy table of results as CSV: full double precision, empty cells where there is no
     value.
 
     Parameters
     ----------
-    results, answer : as for `slipstick.results.study.tidy_columns`
+    results, value_names : as for `slipstick.results.study.tidy_columns`
     path : the file
     """
-    _write_table(tidy_columns(results, answer), path)
+    _write_table(tidy_columns(results, value_names), path)
 
 
 def _write_table(table: Mapping[str, TidyColumn], path: Path) -> None:

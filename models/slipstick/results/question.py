@@ -329,13 +329,13 @@ class QuestionResult:
         """
         return None
 
-    def examined(self) -> Sequence[str]:
+    def examined_cases(self) -> Sequence[str]:
         """List the cases that a search examined, if it left out some that a reader may expect; none
         by default.
         """
         return ()
 
-    def searched(self) -> Sequence[str]:
+    def searched_paths(self) -> Sequence[str]:
         """List the quantities for which a search finds values; none by default."""
         return ()
 

@@ -84,7 +84,7 @@ class Timeline:
     visits: tuple[tuple[int, str, float], ...] = ()
 
     @property
-    def covered(self) -> float:
+    def complete_until(self) -> float:
         """The time up to which the timeline is complete for every member [s]."""
         end_by_member: dict[int, float] = {}
         for span in self.spans:
@@ -97,7 +97,7 @@ class Timeline:
         """Return the component to which the account books a span."""
         return self.components.get(span.label, span.label)
 
-    def active(self) -> list[tuple[float, int]]:
+    def active_counts(self) -> list[tuple[float, int]]:
         """Return the number of members at useful work over time: a list of pairs of a time [s] and
         the number from this time on.
 
@@ -105,7 +105,7 @@ class Timeline:
         ...     TimelineInterval(0, 0, "busy", 0.0, 2.0),
         ...     TimelineInterval(1, 0, "busy", 1.0, 3.0),
         ... )
-        >>> Timeline(both, {}, 3.0).active()
+        >>> Timeline(both, {}, 3.0).active_counts()
         [(0.0, 1), (1.0, 2), (2.0, 1), (3.0, 0)]
         """
         change_by_time: dict[float, int] = {}
@@ -430,7 +430,9 @@ def _ordered_columns(
         for end in ("", "low ", "high ")
     )
     value_columns = (
-        column for end, column in ends_and_columns if not end or column in names_present
+        column_name
+        for end, column_name in ends_and_columns
+        if not end or column_name in names_present
     )
     limit_columns = (f"limit[{name}]" for name in results.pipelines)
     provenance_columns = [*Provenance([], []).columns()]

@@ -127,15 +127,22 @@ class Provenance:
         bound_by_index = {
             index: answer.bound for index, answer in enumerate(answers) if answer.bound
         }
-        errors = {index: answer.error for index, answer in enumerate(answers) if answer.error}
-        left_out = {
+        error_by_index = {
+            index: answer.error for index, answer in enumerate(answers) if answer.error
+        }
+        losses_by_index = {
             index: answer.left_out for index, answer in enumerate(answers) if answer.left_out
         }
         verdicts = ((index, getattr(answer, "check", None)) for index, answer in enumerate(answers))
-        checks = {index: check for index, check in verdicts if check is not None}
+        check_by_index = {index: check for index, check in verdicts if check is not None}
         methods = [answer.method for answer in answers]
         return cls(
-            methods, [answer.exact for answer in answers], bound_by_index, errors, left_out, checks
+            methods,
+            [answer.exact for answer in answers],
+            bound_by_index,
+            error_by_index,
+            losses_by_index,
+            check_by_index,
         )
 
     @classmethod
@@ -226,7 +233,8 @@ class Provenance:
         }
 
     def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Return the columns on method and exactness for a table of values; `exact` is empty for a
+        """Return the columns on method and exactness for a table of values; `is_exact` is empty for
+        a
         point without an answer.
 
         A column of errors is there where the method of a point promises none, and one of the losses
@@ -236,7 +244,7 @@ class Provenance:
         ----------
         failed : the points without an answer
         """
-        exact_words = ["yes" if exact else "no" for exact in self.exact]
+        exact_words = ["yes" if is_exact else "no" for is_exact in self.exact]
         rows = range(len(exact_words))
         columns: dict[str, list[str | None]] = {
             "method": list(self.methods),
@@ -265,9 +273,9 @@ class Provenance:
         # A doubt about one point has to stand at that point.
         if len(methods_and_exactness) != 1 or has_doubt:
             return ""
-        ((method, exact),), (verdict,) = methods_and_exactness, verdicts
+        ((method, is_exact),), (verdict,) = methods_and_exactness, verdicts
         check_text = f", check: {verdict}" if verdict else ""
-        return f"by {method}, {'exact' if exact else 'not exact'}{check_text}"
+        return f"by {method}, {'exact' if is_exact else 'not exact'}{check_text}"
 
 
 def join_columns(
@@ -317,18 +325,18 @@ class PointTable:
         """
         table_list = list(rows_and_tables)
         reason_by_row: dict[int, str] = {}
-        limits: dict[str, list[str]] = {}
+        stages_by_pipeline: dict[str, list[str]] = {}
         for rows, table in table_list:
             reason_by_row |= {int(rows[index]): reason for index, reason in table.failed.items()}
             for pipeline, stages in table.limits.items():
-                column = limits.setdefault(pipeline, [""] * point_count)
+                column = stages_by_pipeline.setdefault(pipeline, [""] * point_count)
                 for row, stage in zip(rows.tolist(), stages, strict=True):
                     column[row] = stage
         return PointTable(
             join_columns(point_count, ((rows, table.columns) for rows, table in table_list)),
             Provenance.join(point_count, ((rows, table.provenance) for rows, table in table_list)),
             reason_by_row,
-            limits,
+            stages_by_pipeline,
         )
 
 
@@ -387,9 +395,9 @@ class Sweep(Labelled, ShownAsTables):
         `Answer.ends`.
         """
 
-        no_values = np.full(len(self), np.nan)
-        low = self.columns.get(f"low[{name}]", no_values)
-        high = self.columns.get(f"high[{name}]", no_values)
+        nan_column = np.full(len(self), np.nan)
+        low = self.columns.get(f"low[{name}]", nan_column)
+        high = self.columns.get(f"high[{name}]", nan_column)
         provenance = self.provenance
         # A simulated value without an interval is not exact: its ends are infinite, so that no
         # order is decided by it.
@@ -399,7 +407,7 @@ class Sweep(Labelled, ShownAsTables):
         is_unsure = (
             is_estimate
             & np.isnan(low)
-            & np.isfinite(self.columns.get(name, no_values))
+            & np.isfinite(self.columns.get(name, nan_column))
             & (split_name(name)[0] != "once")
         )
         return np.where(is_unsure, -np.inf, low), np.where(is_unsure, np.inf, high)

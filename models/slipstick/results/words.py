@@ -327,9 +327,9 @@ class Words:
         if path == _POPULATION_PATH:
             return self.members
         if class_match := _CLASS_AT_STATION_PATH.fullmatch(path):
-            station, quantity, customers = map(as_words, class_match.groups())
-            phrase = _PHRASES_AT_STATIONS.get(quantity, f"{quantity} of {{}} at {{}}")
-            return phrase.format(customers, station)
+            station_name, key, class_name = map(as_words, class_match.groups())
+            phrase = _PHRASES_AT_STATIONS.get(key, f"{key} of {{}} at {{}}")
+            return phrase.format(class_name, station_name)
         # The name of a range is a label for the program; the quantity is the same in all ranges.
         keys = re.sub(r"\.ranges\.[^.]+", "", path).split(".")
         keys = [key for key in keys if key not in _SILENT_INNER_KEYS and not key.isdigit()]
@@ -356,8 +356,12 @@ class Words:
         >>> [Words().is_factor_on_time(f"technology.{key}") for key in ("wire", "processors")]
         [True, False]
         """
-        factor = _TECHNOLOGY_PATH.fullmatch(path)
-        return bool(factor and factor[1] not in _TECHNOLOGY_PHRASES and path not in self.meanings)
+        factor_match = _TECHNOLOGY_PATH.fullmatch(path)
+        return bool(
+            factor_match
+            and factor_match[1] not in _TECHNOLOGY_PHRASES
+            and path not in self.meanings
+        )
 
     def quantity_with_value(self, path: str, value: str) -> str:
         """Return a phrase for a quantity with its value, such as ``16 processors`` or ``hold 3

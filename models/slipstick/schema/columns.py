@@ -43,14 +43,14 @@ def numbered_times_in(
 
     # Spreadsheets begin a file of UTF-8 with a byte-order mark.
     lines = file_text(path, "data_bytes", "keep a part of it").removeprefix("\ufeff").splitlines()
-    rows = [
+    numbered_lines = [
         (line_number, line)
         for line_number, line in enumerate(lines, 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
-    if not rows:
+    if not numbered_lines:
         raise file_error("has no lines with numbers")
-    numbered_cells = list(_split_numbered_cells(rows, file_error))
+    numbered_cells = list(_split_numbered_cells(numbered_lines, file_error))
     first_cells = numbered_cells[0][1]
     unit = text_by_key.get("unit", "")
     column_index = 0
@@ -121,11 +121,11 @@ def _unreadable_cell(error: csv.Error) -> str:
 
 
 def _split_numbered_cells(
-    rows: list[tuple[int, str]], file_error: Callable[[str], Exception]
+    numbered_lines: list[tuple[int, str]], file_error: Callable[[str], Exception]
 ) -> Iterator[tuple[int, list[str]]]:
     """Split lines into cells: at commas, semicolons or tabs if there are any, else at spaces."""
-    delimiter = next((separator for separator in ",;\t" if separator in rows[0][1]), None)
-    for line_number, line in rows:
+    delimiter = next((separator for separator in ",;\t" if separator in numbered_lines[0][1]), None)
+    for line_number, line in numbered_lines:
         try:
             line_cells = (
                 next(csv.reader([line], delimiter=delimiter))

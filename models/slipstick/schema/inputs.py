@@ -266,30 +266,31 @@ class Inputs:
     kind : program, law, or a kind of files of models
     name : of the model
     tree : the values, each with its place
-    form : the pydantic model that checks them
+    spec_class : the pydantic model that checks them
     library : what was read
     options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
     data : what programs read, such as counts, by the name or file that names it in the inputs
-    uncertain : values that are not known exactly
+    uncertain_values : values that are not known exactly
     """
 
     kind: str
     name: str
     tree: Table
-    form: type[BaseModel]
+    spec_class: type[BaseModel]
     library: Library = field(repr=False)
     options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
     data: Mapping[str, ProgramData] = field(default_factory=dict)
-    uncertain: UncertainValues = field(default_factory=UncertainValues)
+    uncertain_values: UncertainValues = field(default_factory=UncertainValues)
 
     @cached_property
     def checked_spec(self) -> Any:
-        """The checked inputs, as an object of the pydantic model `form`; raises SpecError with all
+        """The checked inputs, as an object of the pydantic model `spec_class`; raises SpecError
+        with all
         problems. Its fields depend on the model, so that its type is not known statically.
         """
-        return validate(self.form, self.tree, self.library.compute_once)
+        return validate(self.spec_class, self.tree, self.library.compute_once)
 
     def given_quantity(self, path: str) -> Given | None:
         """Return the checked quantity at a path, its default included; None for a value that is not
@@ -320,7 +321,7 @@ class Inputs:
         # Where `check_rules` is not overridden, no rule covers several sections.
         return (
             sections.isdisjoint(other_sections)
-            and getattr(self.form, "check_rules", None) is Spec.check_rules
+            and getattr(self.spec_class, "check_rules", None) is Spec.check_rules
         )
 
     @property
@@ -378,7 +379,9 @@ def resolve(settings: Settings, library: Library) -> Inputs:
     if not model_settings:
         _program_of_workload(settings, library)
     inputs = replace(
-        _inputs_of_model(model_settings, library), options=options, uncertain=uncertain_values
+        _inputs_of_model(model_settings, library),
+        options=options,
+        uncertain_values=uncertain_values,
     )
     _refuse_unfit_method(inputs, settings)
     return inputs
@@ -388,8 +391,8 @@ def _with_keys_of_machine(settings: Settings) -> Settings:
     """Set the keys of a machine in a year, such as ``machine.year``, in the machine itself: the
     trend must take the machine to the new year. Settings without such a machine are unchanged.
     """
-    machine = settings.get("machine")
-    if not (isinstance(machine, Table) and "base" in machine.entries):
+    machine_node = settings.get("machine")
+    if not (isinstance(machine_node, Table) and "base" in machine_node.entries):
         return settings
     key_by_path = {f"machine.{key}": key for key in MACHINE_IN_A_YEAR}
     new_entries = {
@@ -400,7 +403,7 @@ def _with_keys_of_machine(settings: Settings) -> Settings:
     other_settings = {path: node for path, node in settings.items() if path not in key_by_path}
     return {
         **other_settings,
-        "machine": Table({**machine.entries, **new_entries}, machine.mark),
+        "machine": Table({**machine_node.entries, **new_entries}, machine_node.mark),
     }
 
 
@@ -670,9 +673,11 @@ def _tree_with_value(tree: Table, path: str, value_node: Node, library: Library)
     if path in ("machine.network", "machine.node.network") and isinstance(
         value_node, Scalar | Table
     ):
-        machine = node_at(changed_tree, ["machine"])
-        assert isinstance(machine, Table)
-        resolved_tree = replaced(changed_tree, ["machine"], library.resolve("machine", machine))
+        machine_node = node_at(changed_tree, ["machine"])
+        assert isinstance(machine_node, Table)
+        resolved_tree = replaced(
+            changed_tree, ["machine"], library.resolve("machine", machine_node)
+        )
         assert isinstance(resolved_tree, Table)
         return resolved_tree
     return changed_tree
@@ -691,7 +696,14 @@ def _path_with_beginning(tree: Table, path: str) -> str:
     }
     paths = [f"{beginning[1:]}.{path}" for beginning in beginnings]
     # The path may be one of the file, or a key that the file leaves to its default.
-    return min(paths, key=lambda p: (node_at(tree, split_path(p)) is None, len(p)), default="")
+    return min(
+        paths,
+        key=lambda candidate_path: (
+            node_at(tree, split_path(candidate_path)) is None,
+            len(candidate_path),
+        ),
+        default="",
+    )
 
 
 def _refuse_unknown_parameter(tree: Table, keys: Sequence[str]) -> None:
@@ -834,7 +846,8 @@ class BuiltModel:
     factors : of the times of each technology class
     paths_without_shape : inputs that do not determine the structure of the model, whether or not
         its times are computed from them
-    uncertain : values that are not known exactly; those that the inputs have are their middles
+    uncertain_values : values that are not known exactly; those that the inputs have are their
+        middles
     """
 
     name: str
@@ -847,7 +860,7 @@ class BuiltModel:
     notes: tuple[str, ...] = ()
     factors: Mapping[str, Expr] = field(default_factory=dict)
     paths_without_shape: frozenset[str] = frozenset()
-    uncertain: UncertainValues = field(default_factory=UncertainValues)
+    uncertain_values: UncertainValues = field(default_factory=UncertainValues)
 
     @cached_property
     def shape(self) -> ModelShape:
@@ -934,13 +947,15 @@ def build(inputs: Inputs) -> BuiltModel:
     checked_inputs = inputs.checked_spec
     described_by_path = _described_entries(inputs, checked_inputs)
     parameter_by_path = _parameters_by_path(inputs, described_by_path)
-    build_model, build_part = _model_builders(inputs, checked_inputs, parameter_by_path)
+    build_model, build_sample = _model_builders(inputs, checked_inputs, parameter_by_path)
     build_shape: Callable[[], ModelShape] = cache(lambda: ModelShape(build_model()))
     sample = None
     factor_by_class = {}
     shapeless_inputs = frozenset[str]()
     if inputs.kind == "program":
-        build_shape, sample = _shape_of_program(inputs, described_by_path, build_model, build_part)
+        build_shape, sample = _shape_of_program(
+            inputs, described_by_path, build_model, build_sample
+        )
         factor_by_class = technology_factors(checked_inputs.technology, parameter_by_path)
         shapeless_inputs = frozenset(
             program_input.name
@@ -967,8 +982,8 @@ def build(inputs: Inputs) -> BuiltModel:
         factor_by_class,
         shapeless_inputs,
         replace(
-            inputs.uncertain,
-            counts=frozenset(_counting_settings(inputs, parameter_by_path, sample)),
+            inputs.uncertain_values,
+            count_paths=frozenset(_counting_settings(inputs, parameter_by_path, sample)),
         ),
     )
 
@@ -980,8 +995,10 @@ def _counting_settings(
     number, and the parameters that are a number of processors.
     """
     groups = shape.model.population.groups if isinstance(shape.model, Model) else ()
-    for path, log_middle in zip(inputs.uncertain.paths, inputs.uncertain.centre, strict=True):
-        if path not in inputs.uncertain.counts:
+    for path, log_middle in zip(
+        inputs.uncertain_values.paths, inputs.uncertain_values.log_middles, strict=True
+    ):
+        if path not in inputs.uncertain_values.count_paths:
             continue
         # Middles of such ranges are rounded, so that this lies between two whole numbers.
         node = from_plain(round(exp(log_middle)) + 0.5, Mark(path, 1, 1))
@@ -998,7 +1015,7 @@ def _shape_of_program(
     inputs: Inputs,
     described_by_path: Mapping[str, DescribedValue],
     build_model: Callable[[], Subject],
-    build_part: Callable[[], Subject] | None,
+    build_sample: Callable[[], Subject] | None,
 ) -> tuple[Callable[[], ModelShape], ModelShape | None]:
     """Return functions that build a program's model and, if the program can build a part of it, a
     sample of the model. Models that differ in numbers only share one such shape.
@@ -1013,14 +1030,14 @@ def _shape_of_program(
     )
     # Models that differ in numbers alone need the same of their machine.
     shaping_paths = frozenset(path for path in value_by_path if not path.startswith(_FACTOR_PREFIX))
-    shape_of_part = compute_once(
+    shape_of_sample = compute_once(
         ("sample", shaping_key, shaping_paths),
         lambda: (
-            build_part
-            and compute_once(id(build_part()), lambda: ModelShape(build_part()), build_part())
+            build_sample
+            and compute_once(id(build_sample()), lambda: ModelShape(build_sample()), build_sample())
         ),
     )
-    return build_shape, shape_of_part
+    return build_shape, shape_of_sample
 
 
 def _notes_of_build(
@@ -1032,8 +1049,8 @@ def _notes_of_build(
     if isinstance(node := node_at(inputs.tree, "measured_error"), Scalar) and node.text:
         yield StatedError(f"measured error of the model: {node.text}", errors=node.text)
     if inputs.kind == "program":
-        for name, data in inputs.data.items():
-            yield from data.notes(name, parameter_by_path)
+        for name, program_data in inputs.data.items():
+            yield from program_data.notes(name, parameter_by_path)
     elif "machine" in inputs.tree.entries and not any(
         path.startswith(MACHINE) for path in sample.parameters
     ):
@@ -1056,8 +1073,10 @@ def _notes_of_trend(
     sources = (
         entry.source for path, entry in described_by_path.items() if path in sample.parameters
     )
-    rates = (source.rate_in_words for source in sources if isinstance(source, DoubtfulSource))
-    for rate_in_words in dict.fromkeys(rates):
+    rates_in_words = (
+        source.rate_in_words for source in sources if isinstance(source, DoubtfulSource)
+    )
+    for rate_in_words in dict.fromkeys(rates_in_words):
         yield DoubtfulRate(
             f"a quantity of the machine is taken to another year along {rate_in_words}"
         )
@@ -1113,21 +1132,26 @@ def _notes_of_machine(
         parameter = parameter_by_path.get(f"{MACHINE}{path}")
         return (parameter and parameter.value) or 0.0
 
-    working_processors = (processor_parameter and processor_parameter.value) or 0.0
-    machine_processors = machine_value("processors.count")
-    if working_processors > machine_processors > 0:
+    working_processor_count = (processor_parameter and processor_parameter.value) or 0.0
+    machine_processor_count = machine_value("processors.count")
+    if working_processor_count > machine_processor_count > 0:
         yield (
-            f"{working_processors:g} processors work, more than the {machine_processors:g}"
+            f"{working_processor_count:g} processors work, more than the"
+            f" {machine_processor_count:g}"
             " that the machine has"
         )
     if f"{MACHINE}node.adapters" not in shape.parameters:
         return
-    node_processors = machine_value("node.processors")
-    node_adapters = machine_value("node.adapters")
-    if node_processors > node_adapters > 0 and not 0 < working_processors <= node_processors:
-        adapter_noun = "adapter" if node_adapters == 1 else "adapters"
+    processors_per_node = machine_value("node.processors")
+    adapters_per_node = machine_value("node.adapters")
+    if (
+        processors_per_node > adapters_per_node > 0
+        and not 0 < working_processor_count <= processors_per_node
+    ):
+        adapter_noun = "adapter" if adapters_per_node == 1 else "adapters"
         yield (
-            f"{node_processors:g} processors of a node share {node_adapters:g} {adapter_noun}"
+            f"{processors_per_node:g} processors of a node share {adapters_per_node:g}"
+            f" {adapter_noun}"
             " (machine.node.adapters), which sends the messages of a collective operation one after"
             " the other; algorithms that work in levels, or those of a library, send fewer"
             " (machine.node.collectives)"
@@ -1154,11 +1178,11 @@ def check_requirements(
         values = {name: parameter.value for name, parameter in built_model.parameters.items()}
         problems = [
             problem(
-                *(case or (inputs.tree, ("requires", require.name, "that"))),
-                require.message(violated_sides),
+                *(case or (inputs.tree, ("requires", requirement.name, "that"))),
+                requirement.message(violated_sides),
             )
-            for require in model.requires
-            for violated_sides, is_broken in require.violations(values, show)
+            for requirement in model.requires
+            for violated_sides, is_broken in requirement.violations(values, show)
             if is_broken.any()
         ]
         if problems:
@@ -1331,11 +1355,11 @@ def _model_builders(
     if inputs.kind == "program":
         from slipstick.schema.programs import program_builders
 
-        build_model, build_part = cached_with_error_mark(
+        build_model, build_sample = cached_with_error_mark(
             lambda: program_builders(inputs, spec, parameter_by_path)
         )()
-        return cached_with_error_mark(build_model), build_part and cached_with_error_mark(
-            build_part
+        return cached_with_error_mark(build_model), build_sample and cached_with_error_mark(
+            build_sample
         )
     return cached_with_error_mark(
         lambda: spec.build(inputs.name, inputs.tree, parameter_by_path)
@@ -1376,7 +1400,7 @@ def solve_settings(
     settings: Settings,
     library: Library,
     methods: Sequence[str | None] = (None,),
-    values: Sequence[str] = (),
+    value_names: Sequence[str] = (),
 ) -> tuple[tuple[Answer, ...], BuiltModel]:
     """Solve the model of one set of settings by one or several methods.
 
@@ -1386,8 +1410,8 @@ def solve_settings(
     library : what was read so far
     methods : by name, each gives one answer, bounds of a network several; None is what the settings
         say, or the default
-    values : further ones, such as ``time_until[door,2]``, that answers have where they are asked
-        for
+    value_names : further ones, such as ``time_until[door,2]``, that answers have where they are
+        asked for
 
     Raises
     ------
@@ -1401,13 +1425,13 @@ def solve_settings(
     inputs, built_model = build_once(settings, library)
     model = built_model.model
     options = built_model.options
-    available_names = built_model.shape.answer_names(None) if values else ()
+    available_names = built_model.shape.answer_names(None) if value_names else ()
     names_of_groups = group_names(model)
-    for name in values:
-        hint = hint_of_group_names(name, names_of_groups)
-        if hint or name not in available_names:
-            hint = hint or hint_of_known_name(name, names_of_groups, available_names)
-            raise UnknownNameError("value of an answer", name, list(available_names), hint)
+    for value_name in value_names:
+        hint = hint_of_group_names(value_name, names_of_groups)
+        if hint or value_name not in available_names:
+            hint = hint or hint_of_known_name(value_name, names_of_groups, available_names)
+            raise UnknownNameError("value of an answer", value_name, list(available_names), hint)
     model_notes = model.notes if isinstance(model, Model) else ()
     given_by_path = given_values(settings, inputs, built_model)
     common_notes = (
@@ -1429,7 +1453,7 @@ def solve_settings(
             built_model.parameters,
             method or options.method,
             options.simulation,
-            values=values,
+            values=value_names,
         )
     )
     return tuple(answers), built_model

@@ -353,13 +353,15 @@ def machine_model(is_shared: bool) -> type[BaseModel]:
 
 
 @cache
-def _model_on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseModel]:
+def _model_on_machine(
+    model_class: type[BaseModel], machine_class: type[BaseModel]
+) -> type[BaseModel]:
     """Build the pydantic model that checks a model's file together with its machine, because the
     kind of machine depends on the file.
     """
     # Pydantic 2.11 writes the kind of machine into the field, which the other models share.
-    field = (machine, copy(model.model_fields["machine"]))
-    return create_model(model.__name__, __base__=model, machine=field)
+    machine_field = (machine_class, copy(model_class.model_fields["machine"]))
+    return create_model(model_class.__name__, __base__=model_class, machine=machine_field)
 
 
 @dataclass
@@ -612,23 +614,27 @@ class Library:
             isinstance(base_node, Scalar) and isinstance(base_node.value, str) and base_node.value
         ):
             return tree
-        own_values = Table(
+        own_table = Table(
             {key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark
         )
-        base = self.load(spec_kind, base_node.value, base_node.mark, "extends", extending_paths)
-        merged_values = _as_table(merge(base, own_values))
-        _refuse_misspelt_names(base, own_values, merged_values)
-        return _with_new_parameters_first(base, merged_values)
+        base_table = self.load(
+            spec_kind, base_node.value, base_node.mark, "extends", extending_paths
+        )
+        merged_table = _as_table(merge(base_table, own_table))
+        _refuse_misspelt_names(base_table, own_table, merged_table)
+        return _with_new_parameters_first(base_table, merged_table)
 
 
-def _with_new_parameters_first(base: Table, merged_values: Table) -> Table:
+def _with_new_parameters_first(base_table: Table, merged_table: Table) -> Table:
     """Put each parameter that a file adds before the first parameter whose formula uses it, because
     formulas of inherited parameters may name added ones.
     """
-    base_node, parameters = (node_at(table, ["parameters"]) for table in (base, merged_values))
-    if not isinstance(base_node, Table) or not isinstance(parameters, Table):
-        return merged_values
-    inherited_entries, entries = base_node.entries, parameters.entries
+    base_node, parameters_node = (
+        node_at(table, ["parameters"]) for table in (base_table, merged_table)
+    )
+    if not isinstance(base_node, Table) or not isinstance(parameters_node, Table):
+        return merged_table
+    inherited_entries, entries = base_node.entries, parameters_node.entries
     ordered_entries: dict[str, Entry] = {}
     for first_name in entries:
         pending_names = [first_name]
@@ -646,9 +652,9 @@ def _with_new_parameters_first(base: Table, merged_values: Table) -> Table:
                 pending_names.append(unordered_names[0])
             else:
                 ordered_entries[pending_names.pop()] = entries[name]
-    entry = merged_values.entries["parameters"]
-    ordered_entry = entry._replace(node=Table(ordered_entries, parameters.mark))
-    return Table({**merged_values.entries, "parameters": ordered_entry}, merged_values.mark)
+    entry = merged_table.entries["parameters"]
+    ordered_entry = entry._replace(node=Table(ordered_entries, parameters_node.mark))
+    return Table({**merged_table.entries, "parameters": ordered_entry}, merged_table.mark)
 
 
 def _names_in_formula(node: Node) -> list[str]:
@@ -657,7 +663,7 @@ def _names_in_formula(node: Node) -> list[str]:
     return _NAME.findall(value.text) if isinstance(value, Scalar) else []
 
 
-def _refuse_misspelt_names(base: Table, own_values: Table, merged_values: Table) -> None:
+def _refuse_misspelt_names(base_table: Table, own_table: Table, merged_table: Table) -> None:
     """Raise if a file adds a parameter or a phase that nothing uses, and whose name is similar to a
     name in the file that it extends: the author probably meant the inherited one.
     """
@@ -666,12 +672,12 @@ def _refuse_misspelt_names(base: Table, own_values: Table, merged_values: Table)
         node = node_at(table, [key])
         return dict(node.entries) if isinstance(node, Table) else {}
 
-    used_names = {name for _, leaf in leaves(merged_values) for name in _WORD.findall(leaf.text)}
+    used_names = {name for _, leaf in leaves(merged_table) for name in _WORD.findall(leaf.text)}
     problems = [
-        problem(own_values, (key, name), f"nothing uses it{did_you_mean(name, base_names)}", True)
+        problem(own_table, (key, name), f"nothing uses it{did_you_mean(name, base_names)}", True)
         for key in ("parameters", "phases")
-        if (base_names := names_in(base, key))
-        for name in names_in(own_values, key)
+        if (base_names := names_in(base_table, key))
+        for name in names_in(own_table, key)
         if name not in base_names
         and name not in used_names
         and get_close_matches(name[:80], base_names, n=1, cutoff=0.7)
@@ -689,8 +695,8 @@ def _stated_source(tree: Table) -> str:
     """
     source_node = node_at(tree, ["source"])
     source_text = source_node.text if isinstance(source_node, Scalar) else ""
-    spelt_source = node_at(tree, ["sources", source_text]) if source_text else None
-    return spelt_source.text if isinstance(spelt_source, Scalar) else source_text
+    source_text_node = node_at(tree, ["sources", source_text]) if source_text else None
+    return source_text_node.text if isinstance(source_text_node, Scalar) else source_text
 
 
 def _chain_message(path: Path, extending_paths: tuple[Path, ...]) -> str:
@@ -699,7 +705,7 @@ def _chain_message(path: Path, extending_paths: tuple[Path, ...]) -> str:
     """
     if os.path.abspath(path) in map(os.path.abspath, extending_paths):
         return "goes in a circle: " + " extends ".join(
-            file.stem for file in (*extending_paths, path)
+            extending_path.stem for extending_path in (*extending_paths, path)
         )
     return (
         f"extends more than {MOST_EXTENDED} others, one after the other"
@@ -744,10 +750,10 @@ def _refuse_other_kind(spec_kind: str, tree: Table) -> None:
     file_kind = kind_of(tree)
     if file_kind != spec_kind:
         mark = next(iter(tree.entries.values())).key_mark
-        command = _COMMAND_TEXTS.get(file_kind, "") if spec_kind in _KINDS_OF_COMMANDS else ""
-        way_out = command.replace("FILE", mark.file)
-        wanted = "" if way_out else f", but one of kind {spec_kind} is wanted"
-        raise mark.error(f"this file is of kind {file_kind}{wanted}{way_out}", file_kind)
+        command_text = _COMMAND_TEXTS.get(file_kind, "") if spec_kind in _KINDS_OF_COMMANDS else ""
+        way_out = command_text.replace("FILE", mark.file)
+        wanted_kind_text = "" if way_out else f", but one of kind {spec_kind} is wanted"
+        raise mark.error(f"this file is of kind {file_kind}{wanted_kind_text}{way_out}", file_kind)
 
 
 def _with_bandwidth(tree: Table) -> Table:
@@ -832,14 +838,14 @@ def _machine_schema() -> dict[str, Any]:
         else:
             definition.pop("required", None)
     _refuse_unmatched_keys(schema)
-    shared_only = {
+    shared_only_schema = {
         "anyOf": [{"required": [key]} for key in ONLY_SHARED],
         "not": {"required": ["network"]},
     }
     network_reference, shared_reference = ({"$ref": f"#/$defs/{name}"} for name in model_names)
     properties = {"machine": definitions[model_names[0]]["properties"]["machine"]}
     head_schema = {"title": "Machine", "type": "object", "properties": properties}
-    schema_by_kind = {"if": shared_only, "then": shared_reference, "else": network_reference}
+    schema_by_kind = {"if": shared_only_schema, "then": shared_reference, "else": network_reference}
     title_schema = definitions[model_names[0]]["properties"]["title"]
     year_schema = {
         "properties": {**properties, "title": title_schema, **MACHINE_IN_A_YEAR},
@@ -905,7 +911,7 @@ def starter(spec_kind: str, name: str = "") -> str:
     key_fields = spec_model(
         spec_kind, None if spec_kind == "study" else tree
     ).model_fields.items()  # of a study the keys of all questions
-    meanings = {field.alias or key: field.description or "" for key, field in key_fields}
+    meaning_by_key = {field.alias or key: field.description or "" for key, field in key_fields}
     starter_lines = [
         f"# yaml-language-server: $schema={spec_kind}.schema.json",
         (
@@ -924,12 +930,12 @@ def starter(spec_kind: str, name: str = "") -> str:
     used_keys = set()
     for line in text_lines:
         key = line.partition(":")[0].strip("'\"")
-        if key in meanings:
-            starter_lines += ["", f"# {meanings[key]}"]
+        if key in meaning_by_key:
+            starter_lines += ["", f"# {meaning_by_key[key]}"]
             used_keys.add(key)
         starter_lines.append(line)
     unused_lines = [
-        f"# {key}: {meaning}" for key, meaning in meanings.items() if key not in used_keys
+        f"# {key}: {meaning}" for key, meaning in meaning_by_key.items() if key not in used_keys
     ]
     return "\n".join([*starter_lines, "", "# Further keys:", *unused_lines, ""])
 
@@ -954,14 +960,14 @@ def with_present_names(spec_kind: str, tree: Table) -> Table:
     ------
     SpecError : a key stands there by both names
     """
-    new_names = RENAMED.get(spec_kind, {})
-    old_keys = [key for key in tree.entries if key in new_names]
+    new_name_by_key = RENAMED.get(spec_kind, {})
+    old_keys = [key for key in tree.entries if key in new_name_by_key]
     if not old_keys:
         return tree
     announce = ANNOUNCE.get()
     for key in old_keys:
         mark = tree.entries[key].key_mark
-        new_key = new_names[key]
+        new_key = new_name_by_key[key]
         if new_key in tree.entries:
             raise mark.error(f"the key {new_key} stands there too; write one of them", key)
         if announce is not None:
@@ -970,6 +976,6 @@ def with_present_names(spec_kind: str, tree: Table) -> Table:
                 f"{place_text}: {key}: write {new_key}; the old name is read in this version only"
             )
     entries_by_new_name: dict[str, Entry] = {
-        new_names.get(key, key): entry for key, entry in tree.entries.items()
+        new_name_by_key.get(key, key): entry for key, entry in tree.entries.items()
     }
     return Table(entries_by_new_name, tree.mark)

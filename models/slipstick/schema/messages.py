@@ -38,7 +38,7 @@ def problems_in(
     # More problems in one message do not help.
     del details[MOST_PROBLEMS:]
     mistyped_keys = _mistyped_keys(model, details)
-    first_fields = _first_fields_without_name(model, details)
+    first_field_by_key = _first_fields_without_name(model, details)
     problems = [
         problem(
             node,
@@ -46,7 +46,7 @@ def problems_in(
             f"each entry has a name; write {key}: {{NAME: {{{field}: ...}}}}",
             is_at_key=True,
         )
-        for key, field in first_fields.items()
+        for key, field in first_field_by_key.items()
     ]
     paths_by_key: dict[str, list[str]] = {}
     # Where a key stands elsewhere in the file, its author may have meant that place.
@@ -55,7 +55,7 @@ def problems_in(
         paths_by_key.setdefault(path.rpartition(".")[2], []).append(path)
     for detail in details:
         location: Location = detail["loc"]
-        if location and location[0] in first_fields:
+        if location and location[0] in first_field_by_key:
             continue
         if detail["type"] == "missing" and mistyped_keys & {
             (location[:-1], location[-1]),
@@ -63,10 +63,13 @@ def problems_in(
         }:
             # The key is there, misspelt; one problem is enough.
             continue
-        place, is_key = _location_of_error(model, node, detail)
+        reported_location, is_key = _location_of_error(model, node, detail)
         problems.append(
             problem(
-                node, place, _message_of_error(model, paths_by_key, detail, place), is_at_key=is_key
+                node,
+                reported_location,
+                _message_of_error(model, paths_by_key, detail, reported_location),
+                is_at_key=is_key,
             )
         )
     return problems
@@ -93,7 +96,7 @@ def _first_fields_without_name(
     """Return the keys whose named entries are written without a name, such as ``seek: {of: year}``,
     each with the first field that stands in the place of the name.
     """
-    first_fields: dict[str | int, str] = {}
+    first_field_by_key: dict[str | int, str] = {}
     for detail in details:
         if detail["type"] != "model_type" or len(detail["loc"]) != 2:
             continue
@@ -101,8 +104,8 @@ def _first_fields_without_name(
         entry_class = _model_at(model, (key, field))
         is_by_name = get_origin(_without_metadata(_annotation_at(model, (key,)))) is dict
         if is_by_name and entry_class and _field_of_key(entry_class, field):
-            first_fields.setdefault(key, str(field))
-    return first_fields
+            first_field_by_key.setdefault(key, str(field))
+    return first_field_by_key
 
 
 def _location_of_error(
@@ -180,8 +183,8 @@ def _message_of_error(
         tag = wrong_value[reported_location[-1]]
         return _expected_words_message(tag, {"expected": expected_words})
     if error_type == "item":
-        item_kinds = _alternatives_at(spec_class, location)
-        correction = _item_correction(item_kinds, wrong_value, str(reported_location[-1]))
+        item_kind_by_key = _alternatives_at(spec_class, location)
+        correction = _item_correction(item_kind_by_key, wrong_value, str(reported_location[-1]))
         return f"{validation_error['msg']}; {correction}"
     if error_type == "string_pattern_mismatch":
         return f"{SPELT[details['pattern']]}; got {_shown_value(wrong_value)}"
@@ -200,8 +203,8 @@ def _message_of_error(
         example_value = _shown_value(wrong_value).strip("'")
         return f"write keys and values, such as {{{keyed_by}: {example_value}}}"
     if error_type == "list_type" and isinstance(wrong_value, dict | float | int | str):
-        item = "{...}" if isinstance(wrong_value, dict) else _shown_value(wrong_value)
-        return f"write a list, such as [{item}]"
+        item_text = "{...}" if isinstance(wrong_value, dict) else _shown_value(wrong_value)
+        return f"write a list, such as [{item_text}]"
     if wrong_value is None and error_type in ("dict_type", "model_type", "model_attributes_type"):
         return "write keys and values in lines below, further to the right; got nothing"
     if error_type in _MESSAGES:
@@ -261,10 +264,14 @@ def _table_message(expected_class: type[BaseModel], wrong_text: str) -> str:
     return f"write keys and values, such as {example}"
 
 
-def _item_correction(item_kinds: Mapping[str, Any], item_value: Any, nearest_key: str) -> str:
+def _item_correction(item_kind_by_key: Mapping[str, Any], item_value: Any, nearest_key: str) -> str:
     """Return a text on how to write an item of an activity, for a value that is no item."""
-    if isinstance(item_value, dict) and (near_keys := nearest_names(nearest_key, list(item_kinds))):
-        intended_item = next(item_kind for key, item_kind in item_kinds.items() if key in near_keys)
+    if isinstance(item_value, dict) and (
+        near_keys := nearest_names(nearest_key, list(item_kind_by_key))
+    ):
+        intended_item = next(
+            item_kind for key, item_kind in item_kind_by_key.items() if key in near_keys
+        )
         return (
             f"{nearest_key!r} is none of them{suggestion_of(near_keys)}"
             f" {intended_item.use.capitalize()} write {intended_item.example}"
@@ -276,10 +283,11 @@ def _item_correction(item_kinds: Mapping[str, Any], item_value: Any, nearest_key
         else f"got {_shown_value(item_value)}"
     )
     item_by_alias = {
-        alias: item_kind for item_kind in item_kinds.values() for alias in item_kind.alike
+        alias: item_kind for item_kind in item_kind_by_key.values() for alias in item_kind.alike
     }
     intended_item = next(
-        (item_by_alias[key] for key in written_keys if key in item_by_alias), item_kinds["delay"]
+        (item_by_alias[key] for key in written_keys if key in item_by_alias),
+        item_kind_by_key["delay"],
     )
     return f"{found_keys_text}; {intended_item.use} write {intended_item.example}"
 
@@ -353,8 +361,8 @@ def _keys_at(model: type[BaseModel], location: Location) -> list[str]:
 
 
 def _description_at(model: type[BaseModel], location: Location) -> str:
-    parent = _model_at(model, location[:-1])
-    field_info = _field_of_key(parent, location[-1]) if parent else None
+    parent_class = _model_at(model, location[:-1])
+    field_info = _field_of_key(parent_class, location[-1]) if parent_class else None
     return (field_info.description or "") if field_info else ""
 
 

@@ -78,13 +78,13 @@ def machines_for_workload(reference: Node, library: Library) -> list[str]:
     )
 
 
-def _fits_machine(program: Program, machine: Node) -> bool:
-    return is_shared_memory(machine) == (program.machine is SharedMemory)
+def _fits_machine(program: Program, machine_node: Node) -> bool:
+    return is_shared_memory(machine_node) == (program.machine is SharedMemory)
 
 
-def _refuse_unfit_machine(program: Program, reference: Node, machine: Node) -> None:
+def _refuse_unfit_machine(program: Program, reference: Node, machine_node: Node) -> None:
     """Raise one error for a machine of the wrong kind, instead of one for each key."""
-    if not _fits_machine(program, machine):
+    if not _fits_machine(program, machine_node):
         needed_kind = "shared memory (an interconnect)"
         machine_kind = "a network"
         if program.machine is not SharedMemory:
@@ -111,9 +111,9 @@ def program_inputs(
             "machine",
             f"{name} runs on a machine; name one of {fitting_names_text}",
         )
-    machine = machine_tree(settings, library)
-    _refuse_unfit_machine(PROGRAMS[name], settings["machine"], machine)
-    input_entries = {"machine": Entry(settings["machine"].mark, machine)}
+    machine_node = machine_tree(settings, library)
+    _refuse_unfit_machine(PROGRAMS[name], settings["machine"], machine_node)
+    input_entries = {"machine": Entry(settings["machine"].mark, machine_node)}
     if "workload" in settings:
         input_entries.update(_workload_inputs(name, settings["workload"], library))
     input_names = [program_input.name for program_input in PROGRAMS[name].inputs]
@@ -123,7 +123,7 @@ def program_inputs(
     spec_type = program_spec(PROGRAMS[name])
     data_by_name = load_named_data(name, tree, library)
     if data_by_name or isinstance(PROGRAMS[name], CountedProgram):
-        notes = (*notes, *_network_notes(machine, tree))
+        notes = (*notes, *_network_notes(machine_node, tree))
     return Inputs("program", name, tree, spec_type, library, notes=notes, data=data_by_name)
 
 
@@ -141,21 +141,21 @@ def load_named_data(name: str, tree: Table, library: Library) -> dict[str, Progr
     return data_by_name
 
 
-def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
+def _network_notes(machine_node: Node, tree: Table) -> Iterator[str]:
     """Yield a note if a machine's costs of shared memory were measured with another network than
     its present network.
     """
-    current_machine = tree.entries["machine"].node
+    current_machine_node = tree.entries["machine"].node
     if not (
-        isinstance(machine, Table)
-        and isinstance(current_machine, Table)
-        and "dvsm" in current_machine.entries
+        isinstance(machine_node, Table)
+        and isinstance(current_machine_node, Table)
+        and "dvsm" in current_machine_node.entries
     ):
         return
-    cost_node = node_at(current_machine, ("dvsm", "send_call"))
-    network_entry = current_machine.entries["network"]
+    cost_node = node_at(current_machine_node, ("dvsm", "send_call"))
+    network_entry = current_machine_node.entries["network"]
     costs_differ = cost_node is not None and cost_node.mark.file != network_entry.key_mark.file
-    if costs_differ or network_entry.node is not machine.entries["network"].node:
+    if costs_differ or network_entry.node is not machine_node.entries["network"].node:
         yield (
             "machine.network is not the one that the dvsm costs of the machine were measured with;"
             " send_call, page_call, lock_call and the delays stay as they are"
@@ -176,15 +176,15 @@ def load_data(data_kind: str, reference: str, mark: Mark, library: Library) -> P
     )
 
 
-def _workload_inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
+def _workload_inputs(program_name: str, reference: Node, library: Library) -> dict[str, Entry]:
     """Return the inputs that a workload sets; raise if it is for another program."""
     spec, tree = _load_workload(reference, library)
-    if spec.model != program:
+    if spec.model != program_name:
         raise input_problem(
-            reference, "workload", f"this workload is for {spec.model}, not for {program}"
+            reference, "workload", f"this workload is for {spec.model}, not for {program_name}"
         )
-    written_inputs = node_at(tree, ["inputs"])
-    return dict(written_inputs.entries) if isinstance(written_inputs, Table) else {}
+    inputs_node = node_at(tree, ["inputs"])
+    return dict(inputs_node.entries) if isinstance(inputs_node, Table) else {}
 
 
 def model_of_workload(settings: Settings, library: Library) -> Node:
@@ -200,9 +200,9 @@ def model_of_workload(settings: Settings, library: Library) -> Node:
             " queueing network",
         )
     _, tree = _load_workload(settings["workload"], library)
-    model = node_at(tree, ["model"])
-    assert model is not None
-    return model
+    model_node = node_at(tree, ["model"])
+    assert model_node is not None
+    return model_node
 
 
 def _load_workload(reference: Node, library: Library) -> tuple[WorkloadSpec, Table]:
@@ -269,7 +269,7 @@ def _field_of_input(program_input: Input) -> tuple[Any, Any]:
 
 
 def program_builders(
-    inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
+    inputs: Inputs, spec: Any, parameter_by_path: Mapping[str, Parameter]
 ) -> tuple[Callable[[], Model], Callable[[], Model] | None]:
     """Return a function that builds a program's model without the factors of its technology, and
     one that builds a sample of a large model, if there is one.
@@ -277,19 +277,19 @@ def program_builders(
     Parameters
     ----------
     inputs, spec : what it is solved with, as written and checked
-    parameters : every quantity of the inputs, by path
+    parameter_by_path : every quantity of the inputs, by path
 
     Raises
     ------
     SpecError : a formula or a name is wrong
     """
     program = PROGRAMS[inputs.name]
-    machine = spec.machine.build("", parameters, "machine")
-    return program.builders(machine, **_values_of_inputs(program, inputs, spec, parameters))
+    machine = spec.machine.build("", parameter_by_path, "machine")
+    return program.builders(machine, **_values_of_inputs(program, inputs, spec, parameter_by_path))
 
 
 def _values_of_inputs(
-    program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
+    program: Program, inputs: Inputs, spec: Any, parameter_by_path: Mapping[str, Parameter]
 ) -> dict[str, ProgramGiven]:
     """Return each input that is set: a parameter, a list of parameters, a formula over other
     inputs, a word, or data.
@@ -302,7 +302,7 @@ def _values_of_inputs(
         if isinstance(value, Formula):
             formula_by_input[program_input.name] = (value, program_input.dimension)
         elif isinstance(value, Given):
-            value_by_input[program_input.name] = parameters[program_input.name]
+            value_by_input[program_input.name] = parameter_by_path[program_input.name]
         elif isinstance(value, str) and program_input.data:
             value_by_input[program_input.name] = inputs.data[value]
         elif isinstance(value, str):
@@ -310,9 +310,9 @@ def _values_of_inputs(
             problems += _unknown_name_problems(program_input, value, inputs, spec)
         elif isinstance(value, list):
             value_by_input[program_input.name] = tuple(
-                parameters[f"{program_input.name}.{index}"] for index in range(len(value))
+                parameter_by_path[f"{program_input.name}.{index}"] for index in range(len(value))
             )
-    expr_by_name: dict[str, Expr] = dict(parameters)
+    expr_by_name: dict[str, Expr] = dict(parameter_by_path)
     for input_name, (formula, dimension) in formula_by_input.items():
         # In the order of the program's inputs; each may use parameters and the formulas before it.
         try:

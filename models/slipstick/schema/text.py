@@ -608,8 +608,8 @@ def _syntax_message(error_text: str) -> tuple[bool, str]:
     construct begins.
     """
     return next(
-        (at_block_start, message)
-        for pattern, at_block_start, message in _SYNTAX_MESSAGES
+        (is_at_block_start, message)
+        for pattern, is_at_block_start, message in _SYNTAX_MESSAGES
         if re.search(pattern, error_text)
     )
 
@@ -617,7 +617,7 @@ def _syntax_message(error_text: str) -> tuple[bool, str]:
 class _OpenNode(NamedTuple):
     """A table or a list that has not ended: where it begins, and whether brackets enclose it."""
 
-    begin: Mark
+    begin_mark: Mark
     has_brackets: bool
 
 
@@ -691,9 +691,9 @@ class _TreeReader:
             # The unclosed bracket is what the user has to mend, not the end of the text.
             error_text, context_and_error_marks[0] = (
                 "',' or ']'",
-                self.open_nodes[-1].begin,
+                self.open_nodes[-1].begin_mark,
             )
-        at_block_start, message = _syntax_message(error_text)
+        is_at_block_start, message = _syntax_message(error_text)
         end_text = (
             "the end of the file"
             if found_text == "''"
@@ -708,7 +708,7 @@ class _TreeReader:
             self.report(mark, f"write a ':' and a space after {key_match[1]}")
             return
         self.report(
-            context_and_error_marks[0 if at_block_start else 1],
+            context_and_error_marks[0 if is_at_block_start else 1],
             message.format(line=context_and_error_marks[0].line, sign=found_text, end=end_text),
         )
 
@@ -774,42 +774,42 @@ class _TreeReader:
             key_node = self.read_node(event, is_key=True)
             key = self.read_key(key_node, entries)
             self.path.append(key)
-            value = self.read_node(next(self.events), key_mark=key_node.mark)
+            value_node = self.read_node(next(self.events), key_mark=key_node.mark)
             self.path.pop()
-            self.check_separators(key_node, value, entries)
+            self.check_separators(key_node, value_node, entries)
             # Of two equal keys the first one stays; the second is reported.
-            entries.setdefault(key, Entry(key_node.mark, value))
+            entries.setdefault(key, Entry(key_node.mark, value_node))
         return Table(entries, mark)
 
-    def check_separators(self, key_node: Node, value: Node, entries: dict[str, Entry]) -> None:
+    def check_separators(self, key_node: Node, value_node: Node, entries: dict[str, Entry]) -> None:
         """Report a decimal comma within braces, which makes a key of the digits behind it, and a
         key within braces that a blank and no colon separates from its value.
         """
         last_value = entries[next(reversed(entries))].node if entries else None
         if (
             isinstance(key_node, Scalar)
-            and isinstance(value, Scalar)
+            and isinstance(value_node, Scalar)
             and isinstance(last_value, Scalar)
             and key_node.text[:1].isdigit()
             and last_value.text.lstrip("+-").isdigit()
-            and not value.text
+            and not value_node.text
             and key_node.mark.line == last_value.mark.line
             and key_node.mark.column == last_value.mark.column + len(last_value.text) + 1
         ):
             digits, digits_behind = last_value.text, key_node.text
-            thousands = re.match("[0-9]{3}(?![0-9])", digits_behind)
+            thousands_match = re.match("[0-9]{3}(?![0-9])", digits_behind)
             self.report(
                 key_node.mark,
                 f"a comma ends a value; write a decimal point: {digits}.{digits_behind}"
-                + (f", or {digits}{digits_behind} for thousands" if thousands else ""),
+                + (f", or {digits}{digits_behind} for thousands" if thousands_match else ""),
             )
         elif (
             self.open_nodes[-1].has_brackets
             and isinstance(key_node, Scalar)
             and not key_node.quoted
             and re.fullmatch(r"[A-Za-z_][\w.-]*(?:\s*=|\s).*", key_node.text)
-            and isinstance(value, Scalar)
-            and not (value.text or value.quoted)
+            and isinstance(value_node, Scalar)
+            and not (value_node.text or value_node.quoted)
         ):
             self.report(
                 key_node.mark,
@@ -920,13 +920,13 @@ def read_file(path: Path | str) -> Node:
     return read_text(file_text(path), shown_name(path))
 
 
-def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _SPLIT_ADVICE) -> str:
+def file_text(path: Path | str, limit_name: str = "spec_bytes", advice: str = _SPLIT_ADVICE) -> str:
     """Read the text of a regular file.
 
     Parameters
     ----------
     path : the file
-    bound : limit of its size, by its name in `slipstick.limits`
+    limit_name : limit of its size, by its name in `slipstick.limits`
     advice : what to do with a larger one
 
     Raises
@@ -934,10 +934,10 @@ def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _SPLIT_
     SpecError : no such file, a device, too large, or not UTF-8
     """
     file_start = Mark(shown_name(path), 1, 1)
-    with open_file(path, file_start, bound, advice) as file:
-        file_bytes = _read_up_to(bound, file)
+    with open_file(path, file_start, limit_name, advice) as file:
+        file_bytes = _read_up_to(limit_name, file)
     # The size is checked again: a file may grow, or state no size, as files in /proc do.
-    _check_size(len(file_bytes), file_start, bound, advice)
+    _check_size(len(file_bytes), file_start, limit_name, advice)
     return _decode_text(file_bytes, file_start)
 
 
@@ -989,12 +989,14 @@ def read_value(text: str, file: str) -> Node:
 
 
 @contextmanager
-def open_file(path: Path | str, file_start: Mark, bound: str, advice: str) -> Iterator[BinaryIO]:
+def open_file(
+    path: Path | str, file_start: Mark, limit_name: str, advice: str
+) -> Iterator[BinaryIO]:
     """Open a regular file within a limit of bytes; a hyphen stands for standard input.
 
     Parameters
     ----------
-    path, bound, advice : as for `file_text`
+    path, limit_name, advice : as for `file_text`
     file_start : the beginning of the file, where it is refused
     """
     try:
@@ -1002,15 +1004,15 @@ def open_file(path: Path | str, file_start: Mark, bound: str, advice: str) -> It
             input_bytes = standard_input()
             if len(input_bytes) > limit_in_force("input_bytes"):
                 raise file_start.error(too_many_message("input_bytes", "bytes", "name a file"))
-            _check_size(len(input_bytes), file_start, bound, advice)
+            _check_size(len(input_bytes), file_start, limit_name, advice)
             yield BytesIO(input_bytes)
             return
-        status = os.stat(path)
-        if stat.S_ISDIR(status.st_mode):
+        file_status = os.stat(path)
+        if stat.S_ISDIR(file_status.st_mode):
             raise file_start.error("this is a directory; name a file in it")
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(file_status.st_mode):
             raise file_start.error("this is a pipe or a device; only regular files are read")
-        _check_size(status.st_size, file_start, bound, advice)
+        _check_size(file_status.st_size, file_start, limit_name, advice)
         # Some files of /proc would block without end.
         with open(
             path,
@@ -1043,12 +1045,13 @@ def standard_input() -> bytes:
     return _read_up_to("input_bytes", sys.stdin.buffer)
 
 
-def _read_up_to(bound: str, file: BinaryIO) -> bytes:
-    """Read a file up to slightly more than `bound` bytes, in pieces of 1 MiB, so that the caller
+def _read_up_to(limit_name: str, file: BinaryIO) -> bytes:
+    """Read a file up to slightly more than `limit_name` bytes, in pieces of 1 MiB, so that the
+    caller
     can recognize one that is too large.
     """
     chunks = iter(lambda: file.read(1 << 20) or b"", b"")  # None: a file of /proc that would block
-    return b"".join(islice(chunks, int(min(limit_in_force(bound), 2**62)) // 2**20 + 1))
+    return b"".join(islice(chunks, int(min(limit_in_force(limit_name), 2**62)) // 2**20 + 1))
 
 
 def _decode_text(file_bytes: bytes, file_start: Mark) -> str:
@@ -1064,6 +1067,8 @@ def _decode_text(file_bytes: bytes, file_start: Mark) -> str:
 
 
 def _check_size(
-    byte_count: int, file_start: Mark, bound: str = "spec_bytes", advice: str = _SPLIT_ADVICE
+    byte_count: int, file_start: Mark, limit_name: str = "spec_bytes", advice: str = _SPLIT_ADVICE
 ) -> None:
-    check_cost(bound, byte_count, f"{byte_count:,} bytes are too many", advice, file_start.error)
+    check_cost(
+        limit_name, byte_count, f"{byte_count:,} bytes are too many", advice, file_start.error
+    )

@@ -37,20 +37,20 @@ class UncertainValues:
     Parameters
     ----------
     paths : of the settings
-    centre : logarithms of the middle values
+    log_middles : logarithms of the middle values
     covariance : of the logarithms
     noise : standard deviation of the logarithm of a value of the answer, if the settings come from
         a fit
     source : what the values are fitted to; empty where all are ranges
-    counts : the settings whose draws are whole numbers
+    count_paths : the settings whose draws are whole numbers
     """
 
     paths: tuple[str, ...] = ()
-    centre: tuple[float, ...] = ()
+    log_middles: tuple[float, ...] = ()
     covariance: tuple[tuple[float, ...], ...] = ()
     noise: Mapping[str, float] = field(default_factory=dict)
     source: str = ""
-    counts: frozenset[str] = frozenset()
+    count_paths: frozenset[str] = frozenset()
 
 
 def separate_uncertain(
@@ -78,37 +78,37 @@ def separate_uncertain(
     }
     deviation_by_path: dict[str, float] = {}
     log_means: list[float] = []
-    counts = set[str]()
+    count_paths = set[str]()
     for path, node in certain_settings.items():
         range_values = _parse_range(path, node)
         if range_values is not None:
             certain_settings[path], log_mean, deviation_by_path[path], is_count = range_values
             log_means.append(log_mean)
-            counts |= {path} if is_count else set()
-    fit = UncertainValues()
+            count_paths |= {path} if is_count else set()
+    fitted_values = UncertainValues()
     fitted_settings = dict[str, Node]()
     if FITTED in settings:
-        fit, fitted_settings = _values_of_fit(settings, certain_settings, library)
+        fitted_values, fitted_settings = _values_of_fit(settings, certain_settings, library)
     # A setting by hand goes before the value of the fit.
     certain_settings = {**fitted_settings, **certain_settings}
     range_count = len(deviation_by_path)
-    fit_count = len(fit.paths)
+    fit_count = len(fitted_values.paths)
     # Ranges are independent of the fit and of each other: zeros beside the diagonal.
-    covariance_rows = [(*row, *[0.0] * range_count) for row in fit.covariance]
+    covariance_rows = [(*row, *[0.0] * range_count) for row in fitted_values.covariance]
     for range_index, deviation in enumerate(deviation_by_path.values()):
         covariance_rows.append(
             tuple(
-                deviation**2 if column == fit_count + range_index else 0.0
-                for column in range(fit_count + range_count)
+                deviation**2 if column_index == fit_count + range_index else 0.0
+                for column_index in range(fit_count + range_count)
             )
         )
     uncertain_values = UncertainValues(
-        (*fit.paths, *deviation_by_path),
-        (*fit.centre, *log_means),
+        (*fitted_values.paths, *deviation_by_path),
+        (*fitted_values.log_middles, *log_means),
         tuple(covariance_rows),
-        fit.noise,
-        fit.source,
-        frozenset(counts),
+        fitted_values.noise,
+        fitted_values.source,
+        frozenset(count_paths),
     )
     return certain_settings, uncertain_values
 
@@ -172,7 +172,10 @@ def _values_of_fit(
     owner_by_column = _named_owners(settings, spec)
     paths = [path for path in spec.parameters if path not in certain_settings]
     weight_rows = [
-        [_weight_of_fitted_value(name, path, owner_by_column) for name in spec.unknowns]
+        [
+            _weight_of_fitted_value(unknown_name, path, owner_by_column)
+            for unknown_name in spec.unknowns
+        ]
         for path in paths
     ]
     centre = [_dot_product(path_weights, spec.centre) for path_weights in weight_rows]
@@ -221,8 +224,8 @@ def _named_owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, s
     have.
     """
     owners_by_column: dict[str, list[str]] = {}
-    for name in spec.unknowns:
-        column, separator, owner = name.partition(" ")[2].partition("=")
+    for unknown_name in spec.unknowns:
+        column, separator, owner = unknown_name.partition(" ")[2].partition("=")
         if separator and owner not in owners_by_column.setdefault(column, []):
             owners_by_column[column].append(owner)
     owner_by_column = {}
@@ -247,18 +250,21 @@ def _named_owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, s
     return owner_by_column
 
 
-def _weight_of_fitted_value(name: str, path: str, owner_by_column: Mapping[str, str]) -> float:
+def _weight_of_fitted_value(
+    unknown_name: str, path: str, owner_by_column: Mapping[str, str]
+) -> float:
     """Return 1 if a fitted value is a part of the setting at a path, as the common value or as the
     offset of an owner that is named; else 0.
     """
-    if name == path:
+    if unknown_name == path:
         return 1.0
-    value_path, _, owner_text = name.partition(" ")
+    value_path, _, owner_text = unknown_name.partition(" ")
     column, _, owner = owner_text.partition("=")
     return float(value_path == path and owner_by_column.get(column) == owner)
 
 
-def _dot_product(left: Sequence[float], right: Sequence[float]) -> float:
+def _dot_product(left_vector: Sequence[float], right_vector: Sequence[float]) -> float:
     return sum(
-        left_value * right_value for left_value, right_value in zip(left, right, strict=True)
+        left_value * right_value
+        for left_value, right_value in zip(left_vector, right_vector, strict=True)
     )

@@ -32,13 +32,13 @@ class Wait:
         further_holders = (
             [f"and {len(self.holders) - MOST_SHOWN} more"] if len(self.holders) > MOST_SHOWN else []
         )
-        held_by = (
+        holders_in_words = (
             f", held by processor{'s' if len(shown_holders) > 1 else ''}"
             f" {', '.join([*shown_holders, *further_holders])}"
             if shown_holders
             else ""
         )
-        return f"processor {self.customer} waits for {self.awaited_resource}{held_by}"
+        return f"processor {self.customer} waits for {self.awaited_resource}{holders_in_words}"
 
 
 def deadlock_error(time: float, waits: Sequence[Wait]) -> NoAnswerError:
@@ -89,11 +89,15 @@ def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
         for customer in free_customers:
             # A customer that can go on blocks no others any more, so the search goes on without it.
             del wait_by_customer[customer]
-    path: dict[int, Wait] = {}
+    wait_by_customer_on_path: dict[int, Wait] = {}
     next_customer = next(iter(wait_by_customer), None)
-    while next_customer is not None and next_customer not in path:
-        path[next_customer] = wait_by_customer[next_customer]
+    while next_customer is not None and next_customer not in wait_by_customer_on_path:
+        wait_by_customer_on_path[next_customer] = wait_by_customer[next_customer]
         next_customer = wait_by_customer[next_customer].holders[0]
     return (
-        list(path.values())[list(path).index(next_customer) :] if next_customer is not None else []
+        list(wait_by_customer_on_path.values())[
+            list(wait_by_customer_on_path).index(next_customer) :
+        ]
+        if next_customer is not None
+        else []
     )

@@ -34,10 +34,10 @@ def cycles_per_row(plan: Plan) -> int:
     Members in step then end their cycles together just before a row. Where nothing is random, one
     round.
     """
-    customers = max(plan.population, 1)
+    customer_count = max(plan.population, 1)
     if not plan.is_random:
-        return customers
-    return customers * -(-LEAST_CYCLES_PER_ROW // customers)
+        return customer_count
+    return customer_count * -(-LEAST_CYCLES_PER_ROW // customer_count)
 
 
 class Layout:
@@ -45,56 +45,61 @@ class Layout:
 
     Attributes
     ----------
-    time, order : simulated time [s], and number of events planned so far
-    cycles, cycle_time : by group, cycles ended and the sum of their times [s]
-    present_time, busy_time, ended_visits : by resource, integrals of the customers present and of
-        the servers busy [s], and number of visits that ended
-    first_label_column : by group, the first of the columns with its booked times over the cycles
+    time_column, event_count_column : of the simulated time [s], and of the number of events planned
+        so far
+    cycle_columns, cycle_time_columns : by group, cycles ended and the sum of their times [s]
+    present_time_columns, busy_time_columns, ended_visit_columns : by resource, integrals of the
+        customers present and of the servers busy [s], and number of visits that ended
+    first_label_columns : by group, the first of the columns with its booked times over the cycles
         ended, one for each label [s]
-    tries, refusals : by tally, number of arrivals, and of arrivals turned away
-    grants, waiting_time, squared_waits : by lock, how often it was granted, and sums of the waiting
-        times and of their squares [s, s^2]
-    extra_time : by station that has rates, the times of its visits beyond those of a customer alone
-        [s]
-    given_up_time : by station whose services may be given up, the times of those services [s]
-    executions, execution_time : by pipeline, number of executions, and the sum of their times [s]
+    try_columns, refusal_columns : by tally, number of arrivals, and of arrivals turned away
+    grant_columns, waiting_time_columns, squared_wait_columns : by lock, how often it was granted,
+        and sums of the waiting times and of their squares [s, s^2]
+    extra_time_column_by_station : by station that has rates, the times of its visits beyond those
+        of a customer alone [s]
+    given_up_time_column_by_station : by station whose services may be given up, the times of those
+        services [s]
+    execution_columns, execution_time_columns : by pipeline, number of executions, and the sum of
+        their times [s]
     label_count : number of labels
-    width : columns of a row
+    column_count : columns of a row
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.time = 0
-        self.order = 1
-        self.width = 2
-        self.cycles, self.cycle_time = self._reserve_columns(2, len(plan.groups))
-        self.present_time, self.busy_time, self.ended_visits = self._reserve_columns(
-            3, len(plan.resources)
+        self.time_column = 0
+        self.event_count_column = 1
+        self.column_count = 2
+        self.cycle_columns, self.cycle_time_columns = self._reserve_columns(2, len(plan.groups))
+        self.present_time_columns, self.busy_time_columns, self.ended_visit_columns = (
+            self._reserve_columns(3, len(plan.resources))
         )
         label_columns = self._reserve_columns(len(plan.labels), len(plan.groups))
         self.label_count = len(plan.labels)
-        self.first_label_column = (
-            label_columns[0] if label_columns else [self.width] * len(plan.groups)
+        self.first_label_columns = (
+            label_columns[0] if label_columns else [self.column_count] * len(plan.groups)
         )
-        self.tries, self.refusals = self._reserve_columns(2, len(plan.tallies))
-        self.grants, self.waiting_time, self.squared_waits = self._reserve_columns(
-            3, len(plan.locks)
+        self.try_columns, self.refusal_columns = self._reserve_columns(2, len(plan.tallies))
+        self.grant_columns, self.waiting_time_columns, self.squared_wait_columns = (
+            self._reserve_columns(3, len(plan.locks))
         )
-        self.extra_time = self._columns_of_stations(
+        self.extra_time_column_by_station = self._columns_of_stations(
             [bool(station.rates) for station in plan.stations]
         )
-        self.given_up_time = self._columns_of_stations(
+        self.given_up_time_column_by_station = self._columns_of_stations(
             [station.may_cut_services for station in plan.stations]
         )
-        self.executions, self.execution_time = self._reserve_columns(2, len(plan.pipelines))
+        self.execution_columns, self.execution_time_columns = self._reserve_columns(
+            2, len(plan.pipelines)
+        )
 
     def _reserve_columns(self, columns_per_owner: int, owner_count: int) -> list[list[int]]:
         """Reserve `columns_per_owner` columns for each of `owner_count` groups or resources; return
         the column numbers, one list for each kind of column.
         """
-        first_column = self.width
-        self.width = self.width + columns_per_owner * owner_count
+        first_column = self.column_count
+        self.column_count = self.column_count + columns_per_owner * owner_count
         return [
-            list(range(first_column + column_kind, self.width, columns_per_owner))
+            list(range(first_column + column_kind, self.column_count, columns_per_owner))
             for column_kind in range(columns_per_owner)
         ]
 
@@ -102,12 +107,16 @@ class Layout:
         """Reserve a column for each station that needs one; return the column number of each such
         station, keyed by the number of the station.
         """
-        stations = [station for station, is_needed in enumerate(needs_column) if is_needed]
-        return dict(zip(stations, self._reserve_columns(1, len(stations))[0], strict=True))
+        station_indexes = [station for station, is_needed in enumerate(needs_column) if is_needed]
+        return dict(
+            zip(station_indexes, self._reserve_columns(1, len(station_indexes))[0], strict=True)
+        )
 
-    def column(self, index: int) -> Array:
-        """Return weights of the columns of a row: 1 for the column at `index`, 0 for all others."""
-        return np.eye(1, self.width, index).ravel()
+    def column_weights(self, column_index: int) -> Array:
+        """Return weights of the columns of a row: 1 for the column at `column_index`, 0 for all
+        others.
+        """
+        return np.eye(1, self.column_count, column_index).ravel()
 
 
 _ROUNDING = 1e-9
@@ -133,7 +142,7 @@ class Estimate:
         return math.inf if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
-def t_quantile(level: float, degrees: int) -> float:
+def t_quantile(level: float, degree_count: int) -> float:
     """Return the quantile of Student's t for a two-sided interval, by degrees of freedom.
 
     In the expansion z is the quantile of the normal distribution and n the degrees of freedom.
@@ -147,12 +156,14 @@ def t_quantile(level: float, degrees: int) -> float:
     >>> t_quantile(0.95, 31), t_quantile(0.95, 1)
     (2.0395, 12.7062)
     """
-    if degrees <= 2:
+    if degree_count <= 2:
         return (
-            math.tan(math.pi * level / 2) if degrees == 1 else level * math.sqrt(2 / (1 - level**2))
+            math.tan(math.pi * level / 2)
+            if degree_count == 1
+            else level * math.sqrt(2 / (1 - level**2))
         )
     z = NormalDist().inv_cdf((1 + level) / 2)
-    n = float(degrees)
+    n = float(degree_count)
     return (
         z
         + (z**3 + z) / (4 * n)
@@ -235,11 +246,11 @@ def sums_by_period(row_sums: Array, time_column: int, period: float) -> Array:
         return row_sums
     is_whole = period_by_row < sum_count
     _, first_rows = np.unique(period_by_row[is_whole], return_index=True)
-    sums: Array = np.add.reduceat(row_sums[is_whole], first_rows, axis=0)
-    return sums
+    sums_by_periods: Array = np.add.reduceat(row_sums[is_whole], first_rows, axis=0)
+    return sums_by_periods
 
 
-def ratio(
+def estimated_ratio(
     numerator: Array, denominator: Array, level: float = 0.95, in_one_run: bool = False
 ) -> Estimate:
     """Estimate a ratio of means from batches: sum of `numerator` / sum of `denominator`.
@@ -262,9 +273,9 @@ def ratio(
     level : of the interval [1]
     in_one_run : the batches follow one another in one run
 
-    >>> ratio(np.array([2.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0]))
+    >>> estimated_ratio(np.array([2.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0]))
     Estimate(mean=2.0, low=2.0, high=2.0)
-    >>> ratio(np.array([0.0, 6.0, 0.0]), np.array([0.0, 3.0, 0.0]))
+    >>> estimated_ratio(np.array([0.0, 6.0, 0.0]), np.array([0.0, 3.0, 0.0]))
     Estimate(mean=2.0, low=None, high=None)
     """
     denominator_sum = float(denominator.sum())
@@ -283,11 +294,13 @@ def ratio(
         if in_one_run and squared_residuals
         else 0.0
     )
-    inflation = (1 + autocorrelation) / (1 - autocorrelation) if autocorrelation > 0 else 1.0
+    variance_inflation = (
+        (1 + autocorrelation) / (1 - autocorrelation) if autocorrelation > 0 else 1.0
+    )
     # The residuals add up to 0 by the choice of R, hence k - 1 degrees of freedom.
     half_width = (
         t_quantile(level, batch_count - 1)
-        * math.sqrt(inflation * squared_residuals * batch_count / (batch_count - 1))
+        * math.sqrt(variance_inflation * squared_residuals * batch_count / (batch_count - 1))
         / abs(denominator_sum)
     )
     return Estimate(mean, mean - half_width, mean + half_width)
@@ -423,22 +436,25 @@ class Quantiles:
         )
         # Inside a bin the values are not known apart; their mean tells on which side of the time
         # most of them lie.
-        share_of_bin = 1.0 if bin_mean <= time * (1 + 1e-12) else 0.5
+        counted_share_of_bin = 1.0 if bin_mean <= time * (1 + 1e-12) else 0.5
         counts_within = (
             counts_by_section[:, :bin_index].sum(axis=1)
-            + share_of_bin * counts_by_section[:, bin_index]
+            + counted_share_of_bin * counts_by_section[:, bin_index]
         )
         share = float(counts_within.sum() / counts_by_bin.sum())
-        full_sections = len(sections) - bool(self._part_length)
-        if full_sections < 8:  # too few sections for the error of a share
+        full_section_count = len(sections) - bool(self._part_length)
+        if full_section_count < 8:  # too few sections for the error of a share
             return Estimate(share)
         share_deviation = float(
-            (counts_within[:full_sections] / counts_by_section[:full_sections].sum(axis=1)).std(
-                ddof=1
-            )
+            (
+                counts_within[:full_section_count]
+                / counts_by_section[:full_section_count].sum(axis=1)
+            ).std(ddof=1)
         )
         half_width = (
-            t_quantile(level, full_sections - 1) * share_deviation / math.sqrt(full_sections)
+            t_quantile(level, full_section_count - 1)
+            * share_deviation
+            / math.sqrt(full_section_count)
         )
         return Estimate(share, max(share - half_width, 0.0), min(share + half_width, 1.0))
 
@@ -454,8 +470,8 @@ class Quantiles:
         counts_by_section, sums_by_bin = _counts_and_sums(sections)
         cumulative_counts = np.cumsum(counts_by_section.sum(axis=0))
         bin_mean = _bin_mean(cumulative_counts, sums_by_bin, p)
-        full_sections = len(sections) - bool(self._part_length)
-        if full_sections < 8:  # too few sections for the error of a fraction
+        full_section_count = len(sections) - bool(self._part_length)
+        if full_section_count < 8:  # too few sections for the error of a fraction
             return Estimate(bin_mean)
         # The error of the fraction below is turned into one of the quantile by the quantiles
         # themselves, so that no density has to be estimated. The last, unfinished section is left
@@ -463,13 +479,13 @@ class Quantiles:
         fractions = np.array(
             [
                 [_fraction_below(section_counts, p, cumulative_counts)]
-                for section_counts in counts_by_section[:full_sections]
+                for section_counts in counts_by_section[:full_section_count]
             ]
         ).ravel()
         share_error = (
-            t_quantile(level, full_sections - 1)
+            t_quantile(level, full_section_count - 1)
             * float(fractions.std(ddof=1))
-            / math.sqrt(full_sections)
+            / math.sqrt(full_section_count)
         )
         return Estimate(
             bin_mean,
@@ -482,8 +498,8 @@ def _bin_numbers(values: Array) -> NDArray[np.int64]:
     """Return the number of the histogram bin that holds each value."""
     # Bins of equal ratios: a quantile is known to 0.2 %, whatever its size, and the mean of its bin
     # is closer.
-    bins = np.log(np.maximum(values, _LEAST_VALUE) / _LEAST_VALUE) * _BINS_PER_FACTOR_E
-    return np.minimum(bins, _MOST_BINS - 1).astype(np.int64)
+    bin_positions = np.log(np.maximum(values, _LEAST_VALUE) / _LEAST_VALUE) * _BINS_PER_FACTOR_E
+    return np.minimum(bin_positions, _MOST_BINS - 1).astype(np.int64)
 
 
 def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
@@ -502,8 +518,8 @@ def _counts_and_sums(
     bin_count = max(len(counts) for counts, _ in sections)
     counts = np.zeros((len(sections), bin_count), dtype=np.int64)
     sums_by_bin = np.zeros(bin_count)
-    for row, (section_counts, section_sums) in zip(counts, sections, strict=True):
-        row[: len(section_counts)] = section_counts
+    for counts_of_section, (section_counts, section_sums) in zip(counts, sections, strict=True):
+        counts_of_section[: len(section_counts)] = section_counts
         sums_by_bin[: len(section_sums)] += section_sums
     return counts, sums_by_bin
 
@@ -511,8 +527,8 @@ def _counts_and_sums(
 def _bin_mean(cumulative_counts: NDArray[np.int64], sums_by_bin: Array, p: float) -> float:
     """Return the mean of the bin that holds the p-quantile."""
     # The p-quantile is the smallest value that at least the fraction p of the values do not exceed.
-    rank = max(math.ceil(p * cumulative_counts[-1]), 1)
-    bin_index = int(np.searchsorted(cumulative_counts, rank))
+    value_rank = max(math.ceil(p * cumulative_counts[-1]), 1)
+    bin_index = int(np.searchsorted(cumulative_counts, value_rank))
     bin_size = cumulative_counts[bin_index] - (cumulative_counts[bin_index - 1] if bin_index else 0)
     return float(sums_by_bin[bin_index] / bin_size)
 
@@ -546,18 +562,18 @@ class ReplicationResult:
     ----------
     batches : sums over batches of cycles, or over replications, by the columns of `Layout`
     quantiles : of the cycle times, by group
-    stopped : why it ended: precision, events, cycles, complete (a program without randomness) or
+    stop_cause : why it ended: precision, events, cycles, complete (a program without randomness) or
         interrupted
-    trusted : the intervals can be trusted
-    dropped : number of cycles left out as the warm-up
+    is_trusted : the intervals can be trusted
+    dropped_cycle_count : number of cycles left out as the warm-up
     cycles, events : total numbers, the warm-up included
     """
 
     batches: Array
     quantiles: tuple[Quantiles, ...]
-    stopped: str
-    trusted: bool
-    dropped: int
+    stop_cause: str
+    is_trusted: bool
+    dropped_cycle_count: int
     cycles: int
     events: int
 
@@ -571,26 +587,27 @@ class Result(ReplicationResult):
     plan : what was run
     settings : seed, precision and budget of the run
     converged : the intervals are as narrow as asked for, and can be trusted
-    pooled : the batches are of several replications, and the quantiles are without their warm-ups
+    is_pooled : the batches are of several replications, and the quantiles are without their
+        warm-ups
     """
 
     plan: Plan
     settings: Simulation
     converged: bool = False
-    pooled: bool = False
+    is_pooled: bool = False
 
     @property
     def layout(self) -> Layout:
         """The columns of the batches."""
         return Layout(self.plan)
 
-    def ratio(self, numerator: Array, denominator: Array) -> Estimate:
+    def estimated_ratio(self, numerator: Array, denominator: Array) -> Estimate:
         """Estimate a ratio of two sums of statistics. Numerator and denominator are the weights of
         the statistics in each sum, by the columns of `Layout`.
         """
         if not len(self.batches):
             return Estimate(math.nan)
-        estimate = ratio(
+        estimate = estimated_ratio(
             self.batches @ numerator,
             self.batches @ denominator,
             self.settings.level,
@@ -614,30 +631,36 @@ class Result(ReplicationResult):
         layout = self.layout
         column_sums = self.batches.sum(axis=0)
         servers = np.array([station.servers for station in self.plan.stations])
-        server_times = column_sums[layout.time] * servers
+        server_times = column_sums[layout.time_column] * servers
         busy_times, ended_services = (
             column_sums[columns[: len(servers)]]
-            for columns in (layout.busy_time, layout.ended_visits)
+            for columns in (layout.busy_time_columns, layout.ended_visit_columns)
         )
         half_widths = least_relative_half_widths(
             self.plan,
-            float(column_sums[layout.cycles].sum()),
+            float(column_sums[layout.cycle_columns].sum()),
             ended_services,
             1 - busy_times / np.where(server_times > 0, server_times, np.inf),
             self.settings.level,
         )
-        is_time = bool(numerator[layout.cycle_time].any())
+        is_cycle_time = bool(numerator[layout.cycle_time_columns].any())
         sum_of_numerator = float(
-            column_sums[layout.cycle_time].sum() if is_time else column_sums @ numerator
+            column_sums[layout.cycle_time_columns].sum()
+            if is_cycle_time
+            else column_sums @ numerator
         )
-        waiting_times = column_sums[layout.present_time] - column_sums[layout.busy_time]
+        waiting_times = (
+            column_sums[layout.present_time_columns] - column_sums[layout.busy_time_columns]
+        )
         waits_contained = (
-            waiting_times if is_time else waiting_times * numerator[layout.present_time]
+            waiting_times
+            if is_cycle_time
+            else waiting_times * numerator[layout.present_time_columns]
         )
-        for station_index in () if is_time else half_widths:
+        for station_index in () if is_cycle_time else half_widths:
             wait_columns = [
                 first_column + label
-                for first_column in layout.first_label_column
+                for first_column in layout.first_label_columns
                 for label in queues[station_index].wait_labels
             ]
             waits_contained[station_index] += column_sums[wait_columns] @ numerator[wait_columns]
@@ -656,9 +679,9 @@ class Result(ReplicationResult):
         """Return an estimate without its interval if the interval cannot be trusted, and with an
         interval of width 0 if nothing in the plan is random.
         """
-        if self.stopped == "complete":
+        if self.stop_cause == "complete":
             return Estimate(estimate.mean, estimate.mean, estimate.mean)
-        return estimate if self.trusted else Estimate(estimate.mean)
+        return estimate if self.is_trusted else Estimate(estimate.mean)
 
     def mean_time(self, group_index: int = 0) -> Estimate:
         """Estimate the mean time of a cycle of a group, or of a program [s].
@@ -668,11 +691,13 @@ class Result(ReplicationResult):
         """
         batch_rows = self.batches
         layout = self.layout
-        cycle_weights = layout.column(layout.cycles[group_index])
+        cycle_weights = layout.column_weights(layout.cycle_columns[group_index])
         if len(batch_rows) and not (batch_rows @ cycle_weights).any():
             return Estimate(math.nan)
         time_weights = weights_of_time(self.plan, batch_rows, group_index)
-        return self._widened_for_end_effects(self.ratio(time_weights, cycle_weights), group_index)
+        return self._widened_for_end_effects(
+            self.estimated_ratio(time_weights, cycle_weights), group_index
+        )
 
     def unended_share(self, group_index: int = 0) -> float:
         """Return the share of a closed group's time that belongs to unfinished cycles [1].
@@ -691,21 +716,23 @@ class Result(ReplicationResult):
         """Return this result with `converged` set: whether the mean time of a program is as precise
         as requested.
         """
-        is_precise = self.stopped == "complete" or is_precise_enough(
+        is_precise = self.stop_cause == "complete" or is_precise_enough(
             self.mean_time(), self.settings.precision
         )
-        is_trusted = self.trusted or self.stopped == "complete"
+        is_trusted = self.is_trusted or self.stop_cause == "complete"
         return replace(
             self,
-            trusted=is_trusted,
-            converged=is_trusted and is_precise and self.stopped != "interrupted",
+            is_trusted=is_trusted,
+            converged=is_trusted and is_precise and self.stop_cause != "interrupted",
         )
 
     def cycle_time(self, group_index: int = 0) -> Estimate:
         """Estimate the mean time of a cycle of a closed group, thinking included [s]."""
-        cycle_weights = self.layout.column(self.layout.cycles[group_index])
+        cycle_weights = self.layout.column_weights(self.layout.cycle_columns[group_index])
         time_weights = weights_of_cycle_time(self.plan, self.batches, group_index)
-        return self._widened_for_end_effects(self.ratio(time_weights, cycle_weights), group_index)
+        return self._widened_for_end_effects(
+            self.estimated_ratio(time_weights, cycle_weights), group_index
+        )
 
     def _widened_for_end_effects(self, estimate: Estimate, group_index: int) -> Estimate:
         """Return the mean time of a closed group with an interval widened by the effect of the
@@ -730,13 +757,13 @@ class Result(ReplicationResult):
             return estimate  # all ended cycles have one time, which the unfinished ones have too
         column_sums = self.batches.sum(axis=0)
         unbooked_time = abs(column_sums @ weights_of_unbooked_time(self.plan, group_index))
-        end_effect = float(unbooked_time / column_sums[self.layout.cycles[group_index]])
+        end_effect = float(unbooked_time / column_sums[self.layout.cycle_columns[group_index]])
         return Estimate(estimate.mean, estimate.low - end_effect, estimate.high + end_effect)
 
     def share_within(self, time: float, group_index: int = 0) -> Estimate:
         """Estimate the share of the cycles that take at most `time` seconds [1]."""
         dropped_cycles = (
-            0 if self.pooled else dropped_cycle_count_of(self, self.layout, group_index)
+            0 if self.is_pooled else dropped_cycle_count_of(self, self.layout, group_index)
         )
         estimate = self.quantiles[group_index].share_within(
             time, dropped_cycles, self.settings.level
@@ -746,7 +773,7 @@ class Result(ReplicationResult):
     def time_quantile(self, p: float, group_index: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
         dropped_cycles = (
-            0 if self.pooled else dropped_cycle_count_of(self, self.layout, group_index)
+            0 if self.is_pooled else dropped_cycle_count_of(self, self.layout, group_index)
         )
         estimate = self.quantiles[group_index].estimate(p, dropped_cycles, self.settings.level)
         return self._with_trusted_interval(estimate)
@@ -788,7 +815,7 @@ def weights_of_time(plan: Plan, sums: Array, group_index: int) -> Array:
     group_index : number of the group
     """
     layout = Layout(plan)
-    time_of_ended = layout.column(layout.cycle_time[group_index])
+    time_of_ended = layout.column_weights(layout.cycle_time_columns[group_index])
     if plan.groups[group_index].kind != "closed":
         return time_of_ended
     has_uncounted_time = _has_uncounted_time(plan, sums, group_index)
@@ -818,7 +845,9 @@ def weights_of_unbooked_time(plan: Plan, group_index: int) -> Array:
     customers of a closed group spend in unfinished cycles [s].
     """
     layout = Layout(plan)
-    elapsed_weights: Array = len(plan.groups[group_index].starts) * layout.column(layout.time)
+    elapsed_weights: Array = len(plan.groups[group_index].starts) * layout.column_weights(
+        layout.time_column
+    )
     return elapsed_weights - _weights_of_booked_time(plan, group_index)
 
 
@@ -829,7 +858,9 @@ def _has_uncounted_time(plan: Plan, sums: Array, group_index: int) -> bool:
     layout = Layout(plan)
     column_sums = sums.sum(axis=0)
     booked_weights = _weights_of_booked_time(plan, group_index)
-    uncounted_weights = booked_weights - layout.column(layout.cycle_time[group_index])
+    uncounted_weights = booked_weights - layout.column_weights(
+        layout.cycle_time_columns[group_index]
+    )
     # Both add up the same times in another order, and differ by rounding.
     booked_time = float(column_sums @ booked_weights)
     return float(column_sums @ uncounted_weights) > _ROUNDING * booked_time
@@ -854,8 +885,8 @@ def unended_share_of(plan: Plan, sums: Array, group_index: int) -> float:
     layout = Layout(plan)
     column_sums = sums.sum(axis=0)
     customers = len(plan.groups[group_index].starts)
-    ended_cycles = float(column_sums[layout.cycles[group_index]])
-    time_of_customers = customers * float(column_sums[layout.time])
+    ended_cycles = float(column_sums[layout.cycle_columns[group_index]])
+    time_of_customers = customers * float(column_sums[layout.time_column])
     unended_share = (
         float(column_sums @ weights_of_unbooked_time(plan, group_index)) / time_of_customers
         if time_of_customers > 0
@@ -877,7 +908,7 @@ def ended_few_cycles(plan: Plan, sums: Array, group_index: int) -> bool:
     """
     if plan.groups[group_index].kind != "closed" or not plan.is_random or not len(sums):
         return False
-    ended_cycles = float(sums.sum(axis=0)[Layout(plan).cycles[group_index]])
+    ended_cycles = float(sums.sum(axis=0)[Layout(plan).cycle_columns[group_index]])
     has_few_cycles = ended_cycles <= CYCLES_AT_ENDS * len(plan.groups[group_index].starts)
     return has_few_cycles and not _has_uncounted_time(plan, sums, group_index)
 
@@ -887,8 +918,8 @@ def _weights_of_booked_time(plan: Plan, group_index: int) -> Array:
     ended cycles of a group [s].
     """
     layout = Layout(plan)
-    weights = np.zeros(Layout(plan).width)
-    first_column = layout.first_label_column[group_index]
+    weights = np.zeros(Layout(plan).column_count)
+    first_column = layout.first_label_columns[group_index]
     weights[first_column : first_column + layout.label_count] = 1.0
     return weights
 
@@ -899,11 +930,11 @@ def dropped_cycle_count_of(
     """Return how many of the cycles dropped as warm-up belong to a group, in proportion to the
     cycles that each group ended.
     """
-    cycles_by_group = run.batches[:, layout.cycles].sum(axis=0)
+    cycles_by_group = run.batches[:, layout.cycle_columns].sum(axis=0)
     return (
-        round(run.dropped * cycles_by_group[group_index] / cycles_by_group.sum())
+        round(run.dropped_cycle_count * cycles_by_group[group_index] / cycles_by_group.sum())
         if cycles_by_group.sum()
-        else run.dropped
+        else run.dropped_cycle_count
     )
 
 
@@ -958,11 +989,11 @@ class Record:
         self.plan = plan
         self.layout = Layout(plan)
         self.quantiles = tuple(Quantiles() for _ in plan.groups)
-        self.last_row = np.zeros(self.layout.width)
+        self.last_row = np.zeros(self.layout.column_count)
         self.row_count = 0
         self._row_step = 1
-        self._rows = np.zeros((1, self.layout.width))
-        self._pending_rows = np.zeros((0, self.layout.width))
+        self._rows = np.zeros((1, self.layout.column_count))
+        self._pending_rows = np.zeros((0, self.layout.column_count))
         self._pending_times = [np.zeros(0) for _ in plan.groups]
 
     @property
@@ -983,7 +1014,7 @@ class Record:
         at which `event_limit` events were planned; return the last row taken over.
         """
         rows_beyond = np.flatnonzero(
-            self._pending_rows[:row_count, self.layout.order] >= event_limit
+            self._pending_rows[:row_count, self.layout.event_count_column] >= event_limit
         )
         added_count = (
             int(rows_beyond[0]) + 1 if len(rows_beyond) else min(row_count, len(self._pending_rows))
@@ -1001,8 +1032,8 @@ class Record:
             self._row_step *= 2
         for group_index, quantiles in enumerate(self.quantiles):
             ended_cycles = int(
-                added_rows[-1][self.layout.cycles[group_index]]
-                - self.last_row[self.layout.cycles[group_index]]
+                added_rows[-1][self.layout.cycle_columns[group_index]]
+                - self.last_row[self.layout.cycle_columns[group_index]]
             )
             quantiles.add(self._pending_times[group_index][:ended_cycles])
             self._pending_times[group_index] = self._pending_times[group_index][ended_cycles:]

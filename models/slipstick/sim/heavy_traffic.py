@@ -59,14 +59,16 @@ def least_relative_half_widths(
     idle_parts : part of the time of its servers in which each station is idle [stations]
     level : of the interval [1]
     """
-    half_widths = {}
+    half_width_by_station = {}
     for station_index, queue in open_queues(plan).items():
         served_customers = min(cycles, float(ended_services[station_index]))
         idle_part = float(idle_parts[station_index])
         if served_customers and 0 < idle_part < 1:
-            deviation = 2 * math.sqrt(queue.variation / served_customers) / idle_part
-            half_widths[station_index] = NormalDist().inv_cdf(0.5 + level / 2) * deviation
-    return half_widths
+            relative_deviation = 2 * math.sqrt(queue.variation / served_customers) / idle_part
+            half_width_by_station[station_index] = (
+                NormalDist().inv_cdf(0.5 + level / 2) * relative_deviation
+            )
+    return half_width_by_station
 
 
 # A run asks for each station again at every look.

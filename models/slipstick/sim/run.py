@@ -37,9 +37,9 @@ from slipstick.sim.estimate import (
     Result,
     cycles_per_row,
     dropped_cycle_count_of,
+    estimated_ratio,
     is_correlated,
     is_precise_enough,
-    ratio,
     sums_by_batch,
     sums_by_period,
     warm_up_length,
@@ -188,7 +188,7 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     >>> from slipstick.sim.plan.distributions import ServiceTime
     >>> builder = Builder()
     >>> builder.delay(ServiceTime("deterministic", 2.0, 0.0))
-    >>> builder.add_closed_group("all", customers=3, first_instruction=0)
+    >>> builder.add_closed_group("all", customer_count=3, first_instruction=0)
     >>> simulate(builder.plan()).mean_time()
     Estimate(mean=2.0, low=2.0, high=2.0)
     """
@@ -221,13 +221,13 @@ def _least_customer_count(plan: Plan) -> int:
     """Return the number of customers that a run must serve at least, so that it includes `BURSTS`
     bursts of arrivals or `PERIODS` periods of a profile.
     """
-    customers = [
+    customer_counts = [
         arrival_times.customers_of_period
         * (PERIODS if getattr(arrival_times, "period", 0.0) else BURSTS)
         for arrival_times in _arrival_times(plan)
         if isinstance(arrival_times, BurstyTimes | BatchTimes | ProfiledTimes)
     ]
-    return min(math.ceil(max(customers, default=0.0)), _LARGEST_FEWEST_CUSTOMERS)
+    return min(math.ceil(max(customer_counts, default=0.0)), _LARGEST_FEWEST_CUSTOMERS)
 
 
 def longest_period(plan: Plan) -> float:
@@ -265,7 +265,7 @@ def _with_kernel(
     result = run_plan(
         plan, replace(settings, kernel=PLAIN) if uses_plain_kernel_only else short_settings
     )
-    if not uses_plain_kernel_only and result.stopped == "events":
+    if not uses_plain_kernel_only and result.stop_cause == "events":
         result = run_compiled()
     return replace(result, settings=settings)
 
@@ -317,15 +317,15 @@ def _run_replications(plan: Plan, settings: Simulation) -> Result:
             ]
         ):
             replication_results.append(replication_result)
-            if replication_result.stopped == "interrupted":
+            if replication_result.stop_cause == "interrupted":
                 return _combined_result(plan, settings, replication_results)
         result = _combined_result(plan, settings, replication_results)
-        if result.stopped == "events" or settings.cycles is not None:
+        if result.stop_cause == "events" or settings.cycles is not None:
             return result
         if result.converged:
-            return replace(result, stopped="precision")
+            return replace(result, stop_cause="precision")
         growth_factor = _LENGTH_FACTORS[0]
-        if result.trusted:
+        if result.is_trusted:
             greatest_error = max(
                 estimate.half_width / estimate.mean if estimate.mean else math.inf
                 for estimate in map(result.mean_time, range(len(plan.groups)))
@@ -350,7 +350,7 @@ def _run_steady(replication: Replication) -> ReplicationResult:
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
     # Rounded up: a run ends at whole rows of statistics. 2^60 cycles are never reached.
     last_row = -(-(settings.cycles or 2**60) // cycles_per_row(plan))
-    next_look = max(-(-settings.least // cycles_per_row(plan)), 2 * BATCHES)
+    next_look_row = max(-(-settings.least // cycles_per_row(plan)), 2 * BATCHES)
     stop_cause = ""
     work_pace = WorkPace()
     try:
@@ -368,14 +368,14 @@ def _run_steady(replication: Replication) -> ReplicationResult:
                 # Decisions are made at the same rows, whatever number of events the kernel
                 # simulates at a time.
                 latest_row = record.add(
-                    min(next_look, last_row) - record.row_count, settings.events
+                    min(next_look_row, last_row) - record.row_count, settings.events
                 )
                 if record.row_count >= last_row:
                     stop_cause = "cycles"
-                elif latest_row[layout.order] >= settings.events:
+                elif latest_row[layout.event_count_column] >= settings.events:
                     stop_cause = "events"
-                elif record.row_count >= next_look:
-                    next_look = int(next_look * _LOOK_SPACING) + 1
+                elif record.row_count >= next_look_row:
+                    next_look_row = int(next_look_row * _LOOK_SPACING) + 1
                     if (
                         settings.cycles is None
                         and _combined_result(plan, settings, [_without_warm_up(record)]).converged
@@ -422,26 +422,26 @@ def _refuse_deadlock(
 
 
 def _without_warm_up(
-    record: Record, replications: int = 1, stop_cause: str = ""
+    record: Record, replication_count: int = 1, stop_cause: str = ""
 ) -> ReplicationResult:
     """Return the statistics of a replication after its warm-up, summed by batches."""
     layout = record.layout
     row_sums = record.sums()
-    cycles_run = int(row_sums[:, layout.cycles].sum())
+    cycles_run = int(row_sums[:, layout.cycle_columns].sum())
     period = longest_period(record.plan)
     # All replications together have as many batches as one run: degrees of freedom cost cycles.
-    batch_count = max(BATCHES // replications, 1)
+    batch_count = max(BATCHES // replication_count, 1)
     fewest_rows = 2 * BATCHES
     if period:
-        row_sums = sums_by_period(row_sums, layout.time, period)
+        row_sums = sums_by_period(row_sums, layout.time_column, period)
         fewest_rows = FEWEST_PERIODS
-        if replications > 1:
+        if replication_count > 1:
             batch_count = min(batch_count, FEWEST_PERIODS)
-    cycles_by_row = row_sums[:, layout.cycles].sum(axis=1)
+    cycles_by_row = row_sums[:, layout.cycle_columns].sum(axis=1)
     dropped_rows = 0
     is_trusted = len(row_sums) >= fewest_rows
     if is_trusted:
-        mean_times = row_sums[:, layout.cycle_time].sum(axis=1) / cycles_by_row
+        mean_times = row_sums[:, layout.cycle_time_columns].sum(axis=1) / cycles_by_row
         # Of few periods the rule would choose the stretch in which they happen to vary least.
         is_short = bool(period) and len(row_sums) < 2 * BATCHES
         dropped_rows = 1 if is_short else warm_up_length(mean_times)
@@ -450,7 +450,7 @@ def _without_warm_up(
             len(row_sums) - dropped_rows >= fewest_rows and dropped_rows < len(row_sums) // 2
         )
     # Rows that fill no batch are dropped with the warm-up.
-    if period and replications == 1:
+    if period and replication_count == 1:
         # Batches of equally many periods, so many that few are left over.
         whole_periods = len(row_sums) - dropped_rows
         batch_count = max(whole_periods // max(whole_periods // BATCHES, 1), 1)
@@ -460,11 +460,11 @@ def _without_warm_up(
     return ReplicationResult(
         batches=sums_by_batch(row_sums[dropped_rows:], batch_count) if is_trusted else row_sums,
         quantiles=record.quantiles,
-        stopped=stop_cause,
-        trusted=is_trusted,
-        dropped=int(cycles_by_row[: len(row_sums) - kept_rows].sum()),
+        stop_cause=stop_cause,
+        is_trusted=is_trusted,
+        dropped_cycle_count=int(cycles_by_row[: len(row_sums) - kept_rows].sum()),
         cycles=cycles_run,
-        events=int(record.last_row[layout.order]),
+        events=int(record.last_row[layout.event_count_column]),
     )
 
 
@@ -506,8 +506,8 @@ def _may_bury_customers(plan: Plan, batches: Array) -> bool:
     ]
     servers_by_name = {station.name: station.servers for station in last_come_stations}
     return any(
-        column_sums[layout.busy_time[resource_index]]
-        > ALWAYS_BUSY * servers_by_name[resource_name] * column_sums[layout.time]
+        column_sums[layout.busy_time_columns[resource_index]]
+        > ALWAYS_BUSY * servers_by_name[resource_name] * column_sums[layout.time_column]
         and _waiting_group_count(plan, layout, column_sums, resource_name) > 1
         for resource_index, resource_name in enumerate(plan.resources)
         if resource_name in servers_by_name
@@ -522,7 +522,7 @@ def _waiting_group_count(plan: Plan, layout: Layout, column_sums: Array, resourc
         return len(plan.groups)
     label_index = plan.labels.index(label)
     return sum(
-        column_sums[first_column + label_index] > 0 for first_column in layout.first_label_column
+        column_sums[first_column + label_index] > 0 for first_column in layout.first_label_columns
     )
 
 
@@ -533,14 +533,14 @@ def _combined_result(
     its intervals can be trusted, and whether they are narrow enough.
     """
     result = _joined_result(plan, settings, replication_results)
-    if not result.trusted:
+    if not result.is_trusted:
         return result
-    result = replace(result, trusted=_can_trust_intervals(result, len(replication_results)))
+    result = replace(result, is_trusted=_can_trust_intervals(result, len(replication_results)))
     is_precise = all(
         is_precise_enough(result.mean_time(group_index), settings.precision)
         for group_index in range(len(plan.groups))
     )
-    has_converged = is_precise and result.trusted and result.stopped != "interrupted"
+    has_converged = is_precise and result.is_trusted and result.stop_cause != "interrupted"
     return replace(result, converged=has_converged)
 
 
@@ -549,7 +549,7 @@ def _joined_result(
 ) -> Result:
     """Return the result of all replications together, which is trusted if each of them is."""
     first_result = replication_results[0]
-    stop_causes = {replication_result.stopped for replication_result in replication_results}
+    stop_causes = {replication_result.stop_cause for replication_result in replication_results}
     is_single = len(replication_results) == 1
     return Result(
         batches=first_result.batches
@@ -560,17 +560,19 @@ def _joined_result(
         quantiles=first_result.quantiles
         if is_single
         else _pooled_quantiles(plan, replication_results),
-        stopped=next(
+        stop_cause=next(
             (cause for cause in ("interrupted", "events") if cause in stop_causes),
-            first_result.stopped,
+            first_result.stop_cause,
         ),
-        trusted=all(replication_result.trusted for replication_result in replication_results),
-        dropped=sum(replication_result.dropped for replication_result in replication_results),
+        is_trusted=all(replication_result.is_trusted for replication_result in replication_results),
+        dropped_cycle_count=sum(
+            replication_result.dropped_cycle_count for replication_result in replication_results
+        ),
         cycles=sum(replication_result.cycles for replication_result in replication_results),
         events=sum(replication_result.events for replication_result in replication_results),
         plan=plan,
         settings=settings,
-        pooled=not is_single,
+        is_pooled=not is_single,
     )
 
 
@@ -580,13 +582,13 @@ def _can_trust_intervals(result: Result, replication_count: int) -> bool:
     """
     plan, layout = result.plan, Layout(result.plan)
     group_indexes = range(len(plan.groups))
-    batch_table = result.batches.reshape(replication_count, -1, layout.width)
+    batch_table = result.batches.reshape(replication_count, -1, layout.column_count)
     # A batch in which a group ended no cycle is divided by 1: it matters for the test of
     # correlation only.
     batch_means = [
         batch_table
         @ weights_of_time(plan, result.batches, group_index)
-        / np.maximum(batch_table[..., layout.cycles[group_index]], 1)
+        / np.maximum(batch_table[..., layout.cycle_columns[group_index]], 1)
         for group_index in group_indexes
     ]
     negligible_difference = result.settings.precision * _NEGLIGIBLE
@@ -623,7 +625,7 @@ def _ended_cycle_count(result: Result, group_index: int) -> float:
     """Return the number of ended cycles of a group; of a program, the number of replications."""
     if result.plan.is_program:
         return result.cycles
-    return float(result.batches[:, result.layout.cycles[group_index]].sum())
+    return float(result.batches[:, result.layout.cycle_columns[group_index]].sum())
 
 
 def _pooled_quantiles(
@@ -675,7 +677,7 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
                     break
                 final_rows.append(replication_result.batches[-1])
                 for quantiles in quantiles_by_group:
-                    quantiles.add(final_rows[-1][[layout.time]])
+                    quantiles.add(final_rows[-1][[layout.time_column]])
                 stop_cause = _stop_reason_of_program(
                     plan, settings, final_rows, events_used, next_look, least_count
                 )
@@ -684,7 +686,7 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
             next_look = int(next_look * _LOOK_SPACING) + 1
     except KeyboardInterrupt:
         stop_cause = "interrupted"
-    batches = np.array(final_rows) if final_rows else np.zeros((0, layout.width))
+    batches = np.array(final_rows) if final_rows else np.zeros((0, layout.column_count))
     is_trusted = len(final_rows) >= _fewest_replications(plan)
     return Result(
         batches,
@@ -722,7 +724,7 @@ def _run_program(replication: Replication) -> ReplicationResult:
         if kernel.events < settings.events or lock_cycle(waits):
             raise deadlock_error(kernel.now, lock_cycle(waits) or waits)
         return ReplicationResult(final_rows, (), "events", False, 0, 0, 0)
-    events = int(final_rows[-1, Layout(plan).order])
+    events = int(final_rows[-1, Layout(plan).event_count_column])
     return ReplicationResult(final_rows[-1:], (), "complete", False, 0, 1, events)
 
 
@@ -750,7 +752,9 @@ def _stop_reason_of_program(
         layout = Layout(plan)
         row_table = np.array(final_rows)
         if is_precise_enough(
-            ratio(row_table[:, layout.time], np.ones(len(final_rows)), settings.level),
+            estimated_ratio(
+                row_table[:, layout.time_column], np.ones(len(final_rows)), settings.level
+            ),
             settings.precision,
         ):
             return "precision"

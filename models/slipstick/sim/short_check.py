@@ -23,7 +23,7 @@ from slipstick.sim.estimate import (
     Estimate,
     Layout,
     cycles_per_row,
-    ratio,
+    estimated_ratio,
     sums_by_batch,
     t_quantile,
     unended_share_of,
@@ -171,7 +171,7 @@ def check_by_short_run(
     >>> builder = Builder()
     >>> builder.add_station("bus")
     >>> builder.serve("bus", ServiceTime("deterministic", 2.0, 0.0))
-    >>> builder.add_closed_group("all", customers=3, first_instruction=0)
+    >>> builder.add_closed_group("all", customer_count=3, first_instruction=0)
     >>> plan = builder.plan()
     >>> check_by_short_run(plan, {0: Expected(6.0, 0.01)}, 10_000).verdict
     'agrees'
@@ -220,7 +220,7 @@ class _Steady:
         # Loading the compiled loop costs more than such a short run.
         make_kernel = KERNELS[COMPILED if is_loaded() and can_compile() else PLAIN]
         self._kernel: AnyKernel = make_kernel(plan, SEED, 0)
-        self._rows = [np.zeros((1, self.layout.width))]
+        self._rows = [np.zeros((1, self.layout.column_count))]
 
     @property
     def events(self) -> int:
@@ -257,7 +257,7 @@ class _Steady:
         # Cycles that ended since the last row are not in it, and all others may be about to end.
         uncounted_cycles = cycles_per_row(self.plan) + max(self.plan.population, 1)
         return any(
-            (rows[-1][self.layout.cycles[group_index]] + uncounted_cycles) * event_limit
+            (rows[-1][self.layout.cycle_columns[group_index]] + uncounted_cycles) * event_limit
             < max(expected_time.least_cycles, fewest_cycles(self.plan, group_index)) * self.events
             for group_index, expected_time in expected_by_group.items()
         )
@@ -306,7 +306,7 @@ class _Programs:
         """Return the statistics summed over each replication [replications, columns of the
         layout].
         """
-        no_rows = np.zeros((0, self.layout.width))
+        no_rows = np.zeros((0, self.layout.column_count))
         return np.concatenate([no_rows, *self._rows])
 
     def is_hopeless(self, expected_by_group: Mapping[int, Expected], event_limit: int) -> bool:
@@ -390,13 +390,14 @@ def _least_half_width(plan: Plan, column_sums: Array) -> float:
     layout = Layout(plan)
     servers = np.array([station.servers for station in plan.stations])
     busy_times, ended_services = (
-        column_sums[columns[: len(servers)]] for columns in (layout.busy_time, layout.ended_visits)
+        column_sums[columns[: len(servers)]]
+        for columns in (layout.busy_time_columns, layout.ended_visit_columns)
     )
     half_widths = least_relative_half_widths(
         plan,
-        float(column_sums[layout.cycles].sum()),
+        float(column_sums[layout.cycle_columns].sum()),
         ended_services,
-        1 - busy_times / (column_sums[layout.time] * servers),
+        1 - busy_times / (column_sums[layout.time_column] * servers),
         _LEVEL,
     )
     return max(half_widths.values(), default=0.0)
@@ -448,12 +449,12 @@ def _with_waits_and_utilizations(
                 value_name=worst_name,
             )
         events_at_inspection *= 2
-        is_open = differing_names or UNDECIDED in verdict_by_name.values()
+        has_undecided = differing_names or UNDECIDED in verdict_by_name.values()
         # One inspection may differ by chance, so the next has to as well, whatever it costs.
         has_run_enough = events_at_inspection > most_events and (
             differing_before or not differing_names
         )
-        if not is_open or has_run_enough or not run.continue_to(events_at_inspection):
+        if not has_undecided or has_run_enough or not run.continue_to(events_at_inspection):
             undecided_parts = dict.fromkeys(differing_names, UNDECIDED)
             return replace(check_result, verdict_by_value={**verdict_by_name, **undecided_parts})
         differing_before = differing_names
@@ -512,7 +513,7 @@ def _relative_differences(
         np.zeros(1),
     )
     ended_cycles = sum(
-        float(column_sums[0, layout.cycles[group_index]]) for group_index in group_indexes
+        float(column_sums[0, layout.cycle_columns[group_index]]) for group_index in group_indexes
     )
     differences = {}
     for value_name, expected_value in waits_and_utilizations.items():
@@ -566,8 +567,8 @@ def _weights_of_resource_value(
     layout = Layout(plan)
     servers_by_name = {station.name: station.servers for station in plan.stations}
     servers_by_name |= {lock.name: lock.permits for lock in plan.locks}
-    numerator_weights = np.zeros(layout.width)
-    denominator_weights = np.zeros(layout.width)
+    numerator_weights = np.zeros(layout.column_count)
+    denominator_weights = np.zeros(layout.column_count)
     for resource_index in (
         resource_index
         for resource_index, candidate_name in enumerate(plan.resources)
@@ -577,13 +578,13 @@ def _weights_of_resource_value(
             # All customers present less those in service: the integral of both is the time that
             # customers wait.
             (
-                numerator_weights[layout.present_time[resource_index]],
-                numerator_weights[layout.busy_time[resource_index]],
+                numerator_weights[layout.present_time_columns[resource_index]],
+                numerator_weights[layout.busy_time_columns[resource_index]],
             ) = 1.0, -1.0
-            denominator_weights[layout.ended_visits[resource_index]] = 1.0
+            denominator_weights[layout.ended_visit_columns[resource_index]] = 1.0
         else:
-            numerator_weights[layout.busy_time[resource_index]] = 1.0
-            denominator_weights[layout.time] += servers_by_name[resource_name]
+            numerator_weights[layout.busy_time_columns[resource_index]] = 1.0
+            denominator_weights[layout.time_column] += servers_by_name[resource_name]
     return numerator_weights, denominator_weights
 
 
@@ -624,15 +625,15 @@ def _simulated_time(
     no_estimate = Estimate(math.nan)
     if plan.is_program and not plan.is_random and len(row_sums):
         mean = float(
-            row_sums[0, layout.cycle_time[group_index]]
-            / max(row_sums[0, layout.cycles[group_index]], 1.0)
+            row_sums[0, layout.cycle_time_columns[group_index]]
+            / max(row_sums[0, layout.cycle_columns[group_index]], 1.0)
         )
         return Estimate(mean, mean, mean), ""
     if reason := _reason_to_wait(plan, row_sums, column_sums, group_index, expected_time):
         return no_estimate, reason
     weight_vectors = [
         weights_of_time(plan, column_sums, group_index),
-        layout.column(layout.cycles[group_index]),
+        layout.column_weights(layout.cycle_columns[group_index]),
     ]
     weight_vectors += _control_weights(plan, column_sums, group_index, expected_time)
     # Of many groups each reads few columns of a row.
@@ -669,7 +670,7 @@ def _reason_to_wait(
     """Return why a run is still too short for an estimate of the mean time of a group; empty if it
     is long enough.
     """
-    ended_cycles = float(column_sums[0, Layout(plan).cycles[group_index]])
+    ended_cycles = float(column_sums[0, Layout(plan).cycle_columns[group_index]])
     if not ended_cycles:
         return f"no cycle of {plan.groups[group_index].name} was counted"
     if len(row_sums) < _FEWEST_ROWS:
@@ -693,18 +694,18 @@ def _is_unlike_the_model(
     if unended_share_of(plan, column_sums, group_index):
         return False
     layout = Layout(plan)
-    ended_cycles = float(column_sums[0, layout.cycles[group_index]])
+    ended_cycles = float(column_sums[0, layout.cycle_columns[group_index]])
     weighted_difference = 0.0
     total_weight = 0.0
     for label, mean_time in expected_time.step_times.items():
         if label in plan.labels and mean_time > 0:
             booked_time = float(
-                column_sums[0, layout.first_label_column[group_index] + plan.labels.index(label)]
+                column_sums[0, layout.first_label_columns[group_index] + plan.labels.index(label)]
             )
             # A long step delays the others by its time, so that it matters by its square.
-            weight = mean_time * expected_time.execution_times[label]
-            total_weight += weight
-            weighted_difference += weight * abs(booked_time / (mean_time * ended_cycles) - 1.0)
+            step_weight = mean_time * expected_time.execution_times[label]
+            total_weight += step_weight
+            weighted_difference += step_weight * abs(booked_time / (mean_time * ended_cycles) - 1.0)
     return weighted_difference > MOST_UNLIKE * total_weight
 
 
@@ -718,9 +719,9 @@ def _control_weights(
     if unended_share_of(plan, column_sums, group_index):
         return []
     layout = Layout(plan)
-    cycle_weights = layout.column(layout.cycles[group_index])
+    cycle_weights = layout.column_weights(layout.cycle_columns[group_index])
     control_weights = [
-        layout.column(layout.first_label_column[group_index] + plan.labels.index(label))
+        layout.column_weights(layout.first_label_columns[group_index] + plan.labels.index(label))
         - mean_time * cycle_weights
         for label, mean_time in expected_time.step_times.items()
         if label in plan.labels and mean_time > 0
@@ -728,7 +729,9 @@ def _control_weights(
     if len(plan.groups) == 1 and plan.groups[0].kind == "open":
         arrival_times = plan.draws[plan.groups[0].arrivals].distribution
         if isinstance(arrival_times, ServiceTime):  # of bursts and profiles one run has few
-            control_weights.append(layout.column(layout.time) - arrival_times.mean * cycle_weights)
+            control_weights.append(
+                layout.column_weights(layout.time_column) - arrival_times.mean * cycle_weights
+            )
     return control_weights
 
 
@@ -753,21 +756,26 @@ def _controlled_ratio(
         else row_count
     )
     batches = sums_by_batch(row_sums, batch_count)
-    without_controls = ratio(
+    estimate_without_controls = estimated_ratio(
         batches @ numerator_weights, batches @ denominator_weights, in_one_run=in_one_run
     )
     denominator_sum = float((batches @ denominator_weights).sum())
-    residual = batches @ numerator_weights - without_controls.mean * (batches @ denominator_weights)
+    residual = batches @ numerator_weights - estimate_without_controls.mean * (
+        batches @ denominator_weights
+    )
     control_batches = np.array(
         [batches @ weight_vector for weight_vector in control_weights]
     ).reshape(len(control_weights), batch_count)
     chosen_controls = _chosen_controls(residual, control_batches)
-    if not len(chosen_controls) or not without_controls.half_width:
-        return _with_wider_interval(without_controls)
+    if not len(chosen_controls) or not estimate_without_controls.half_width:
+        return _with_wider_interval(estimate_without_controls)
     centred_controls = chosen_controls - chosen_controls.mean(axis=1, keepdims=True)
     # Least squares bear controls that depend on each other, where normal equations would not.
     slopes = np.linalg.lstsq(centred_controls.T, residual, rcond=None)[0]
-    mean = without_controls.mean - float(slopes @ chosen_controls.sum(axis=1)) / denominator_sum
+    mean = (
+        estimate_without_controls.mean
+        - float(slopes @ chosen_controls.sum(axis=1)) / denominator_sum
+    )
     residual_left = residual - slopes @ centred_controls
     squared_residuals = float(residual_left @ residual_left)
     autocorrelation = (
@@ -775,11 +783,13 @@ def _controlled_ratio(
         if in_one_run and squared_residuals
         else 0.0
     )
-    inflation = (1 + autocorrelation) / (1 - autocorrelation) if autocorrelation > 0 else 1.0
-    degrees = batch_count - 1 - len(chosen_controls)
+    variance_inflation = (
+        (1 + autocorrelation) / (1 - autocorrelation) if autocorrelation > 0 else 1.0
+    )
+    degree_count = batch_count - 1 - len(chosen_controls)
     half_width = (
-        t_quantile(0.95, degrees)
-        * math.sqrt(inflation * batch_count * squared_residuals / degrees)
+        t_quantile(0.95, degree_count)
+        * math.sqrt(variance_inflation * batch_count * squared_residuals / degree_count)
         / abs(denominator_sum)
     )
     return _with_wider_interval(Estimate(mean, mean - half_width, mean + half_width))
@@ -808,8 +818,12 @@ def _chosen_controls(residual: Array, control_batches: Array) -> Array:
         if explained_parts[best_index] < 0.1:
             break
         chosen_indices.append(best_index)
-        basis = centred_controls[chosen_indices].T
-        residual_left = residual - basis @ np.linalg.lstsq(basis, residual, rcond=None)[0]
+        chosen_centred_controls = centred_controls[chosen_indices].T
+        residual_left = (
+            residual
+            - chosen_centred_controls
+            @ np.linalg.lstsq(chosen_centred_controls, residual, rcond=None)[0]
+        )
     chosen_controls: Array = control_batches[chosen_indices]
     return chosen_controls
 
@@ -830,10 +844,10 @@ def _halves_differ(
     half_length = len(row_sums) // 2
     if half_length < _FEWEST_ROWS:
         return True
-    first_half, second_half = (
+    estimate_of_first_half, estimate_of_second_half = (
         _controlled_ratio(half_sums, numerator_weights, denominator_weights, [], in_one_run=True)
         for half_sums in (row_sums[:half_length], row_sums[-half_length:])
     )
-    return abs(first_half.mean - second_half.mean) > math.hypot(
-        first_half.half_width, second_half.half_width
+    return abs(estimate_of_first_half.mean - estimate_of_second_half.mean) > math.hypot(
+        estimate_of_first_half.half_width, estimate_of_second_half.half_width
     )

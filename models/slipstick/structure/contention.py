@@ -48,7 +48,7 @@ from slipstick.model.steps import (
     Activity,
     distinct_activities,
     list_parallel_nodes,
-    no_rule,
+    no_rule_error,
     requested_resource,
     steps,
 )
@@ -97,8 +97,8 @@ class NeglectedEffects:
         """Return notes on the effects neglected at one point; none if the answer is exact."""
         names_with_waiting = dict.fromkeys(
             _TITLES.get(resource_name, resource_name)
-            for resource_name, is_present in self.flags_by_resource.items()
-            if entry_at(is_present, point_index)
+            for resource_name, flags in self.flags_by_resource.items()
+            if entry_at(flags, point_index)
         )
         waiting_notes = (
             [
@@ -112,11 +112,7 @@ class NeglectedEffects:
         )
         return (
             *waiting_notes,
-            *(
-                note
-                for note, is_present in self.flags_by_note.items()
-                if entry_at(is_present, point_index)
-            ),
+            *(note for note, flags in self.flags_by_note.items() if entry_at(flags, point_index)),
         )
 
     def neglects_nothing(self) -> Flags:
@@ -165,10 +161,10 @@ class Contention:
 
     def neglected_effects(self, values: Values) -> NeglectedEffects:
         """Return the effects that are neglected at many points."""
-        counts = iter(self._tape.run(selected_values(values, self._tape.parameters)))
+        count_columns = iter(self._tape.run(selected_values(values, self._tape.parameters)))
         flags_of_resources, flags_of_notes = (
             {
-                resource_or_note: next(counts) > limit
+                resource_or_note: next(count_columns) > limit
                 for resource_or_note, (_, limit) in counts_by_name.items()
             }
             for counts_by_name in (self._counts_by_resource, self._counts_by_note)
@@ -230,7 +226,7 @@ def _counts_at_waits(
             resource_name: _count_at_barrier(model, resource_name, node.parties, processors_present)
             for resource_name in node.uses
         }
-    raise no_rule("waiting", node)
+    raise no_rule_error("waiting", node)
 
 
 def _count_at_barrier(
@@ -352,12 +348,14 @@ class Variation:
 def _mean_random_time(activities: Iterable[Activity]) -> Expr:
     """Return the mean time of the steps in some activities whose times vary [s]."""
 
-    def time_of_node(node: Activity) -> dict[str, Expr]:
+    def random_time_of_node(node: Activity) -> dict[str, Expr]:
         return {"": node.time} if isinstance(node, Step) and node.scv > 0 else {}
 
     return total(
         [
-            total_work(activity, time_of_node, with_least_executions=True).get("", zero(TIME))
+            total_work(activity, random_time_of_node, with_least_executions=True).get(
+                "", zero(TIME)
+            )
             for activity in activities
         ],
         TIME,
@@ -369,21 +367,23 @@ def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:
     number of items and the limit above which it applies. Many pipelines with the same set have one
     note.
     """
-    pipelines_by_shared_names: dict[tuple[str, ...], dict[str, Expr]] = {}
+    pipelines_by_shared_resources: dict[tuple[str, ...], dict[str, Expr]] = {}
     for pipeline in pipelines_of(model.bodies):
-        names_of_stages = [_served_names(stage.bodies) for stage in pipeline.stages]
-        shared_names = tuple(
+        resources_of_stages = [_served_resource_names(stage.bodies) for stage in pipeline.stages]
+        shared_resources = tuple(
             resource_name
-            for resource_name in sorted(set().union(*names_of_stages))
-            if sum(resource_name in stage_names for stage_names in names_of_stages) > 1
+            for resource_name in sorted(set().union(*resources_of_stages))
+            if sum(resource_name in stage_resources for stage_resources in resources_of_stages) > 1
         )
-        if shared_names:
-            pipelines_by_shared_names.setdefault(shared_names, {})[pipeline.name] = pipeline.items
+        if shared_resources:
+            pipelines_by_shared_resources.setdefault(shared_resources, {})[pipeline.name] = (
+                pipeline.items
+            )
     counts_by_note: dict[str, CountAndLimit] = {}
-    for shared_names, items_by_pipeline in pipelines_by_shared_names.items():
+    for shared_resources, items_by_pipeline in pipelines_by_shared_resources.items():
         shared_use = (
             "as separate servers, though several use"
-            f" {', '.join(_TITLES.get(name, name) for name in shared_names)}"
+            f" {', '.join(_TITLES.get(name, name) for name in shared_resources)}"
         )
         # One note for all, so that a program of hundreds of pipelines stays readable.
         if len(items_by_pipeline) > MOST_NAMED:
@@ -397,16 +397,16 @@ def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:
     return counts_by_note
 
 
-def _served_names(bodies: Iterable[Activity]) -> set[str]:
+def _served_resource_names(bodies: Iterable[Activity]) -> set[str]:
     """Return the names of the resources at which steps of some activities are served."""
-    served_names = (
+    resource_names = (
         resource_name
         for node in distinct_activities(bodies)
         if node.use == SERVED
         for resource_name in node.uses
     )
     # Each request to another processor goes to a different one, so that stages do not share it.
-    return {resource_name for resource_name in served_names if resource_name != "each-other"}
+    return {resource_name for resource_name in resource_names if resource_name != "each-other"}
 
 
 def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, Expr]:
@@ -415,7 +415,7 @@ def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, 
     if isinstance(model.population, SuperstepPopulation):
         return dict.fromkeys(resource_names, processors_present)
     counts_by_node: dict[int, dict[str, Expr]] = {}
-    requests_of_bodies = [
+    requests_by_resource_of_bodies = [
         most_requests_at_once(body, requested_resource, counts_by_node) for body in model.bodies
     ]
     group_sizes = [
@@ -423,10 +423,10 @@ def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, 
         for group in model.population.groups
     ]
 
-    def requests_at(resource_name: str) -> Expr:
+    def request_count_at(resource_name: str) -> Expr:
         """Return an upper bound on the requests at one resource at one moment [1]."""
-        body_requests = [
-            requests.get(resource_name, Number(0.0)) for requests in requests_of_bodies
+        request_counts = [
+            requests.get(resource_name, Number(0.0)) for requests in requests_by_resource_of_bodies
         ]
         if resource_name == "each-other":
             # Each item or branch asks another processor, but so may every other asker.
@@ -434,18 +434,18 @@ def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, 
         if group_sizes and not is_processor(resource_name):
             return total(
                 requests * group_size
-                for requests, group_size in zip(body_requests, group_sizes, strict=True)
+                for requests, group_size in zip(request_counts, group_sizes, strict=True)
             )
         # Beside its own requests a processor serves those that others send to it, one of each.
         if resource_name == "own":
             further_processors = (
                 processors_present - 1 if {"other", "each-other"} & set(resource_names) else 0.0
             )
-            return maximum_of_distinct(body_requests) + further_processors
+            return maximum_of_distinct(request_counts) + further_processors
         # An upper bound: all processors may be in the body with the most requests at the same time.
-        return maximum_of_distinct(body_requests) * processors_present
+        return maximum_of_distinct(request_counts) * processors_present
 
-    return {resource_name: requests_at(resource_name) for resource_name in resource_names}
+    return {resource_name: request_count_at(resource_name) for resource_name in resource_names}
 
 
 class Saturation:
@@ -463,7 +463,7 @@ class Saturation:
 
     >>> from slipstick.model.activity import delay, hold
     >>> from slipstick.model.system import open_model
-    >>> Saturation(open_model(hold("door", delay(0.2, name="a")), 6.0)).reasons({})[0][:47]
+    >>> Saturation(open_model(hold("door", delay(0.2, name="a")), 6.0)).reasons_by_point({})[0][:47]
     'lock door is saturated: 6/s arrive, fewer than '
     """
 
@@ -480,7 +480,7 @@ class Saturation:
             for resource_name, resource in model.resources.items()
             if self._streams and resource.use in (SERVED, HELD)
         ]
-        servers_away = [
+        away_server_counts = [
             total(
                 absence.servers
                 for absence in model.absences.values()
@@ -489,8 +489,10 @@ class Saturation:
             for resource_name in self._resource_names
         ]
         tape_exprs = [
-            model.resources[resource_name].full_speed - servers
-            for resource_name, servers in zip(self._resource_names, servers_away, strict=True)
+            model.resources[resource_name].full_speed - away_server_count
+            for resource_name, away_server_count in zip(
+                self._resource_names, away_server_counts, strict=True
+            )
         ]
         for rate, cycle in self._streams:
             try:
@@ -508,36 +510,39 @@ class Saturation:
             ]
         self._tape = Tape(tape_exprs)
 
-    def reasons(self, values: Values) -> dict[int, str]:
+    def reasons_by_point(self, values: Values) -> dict[int, str]:
         """Return, by the index of the point, a sentence on the first saturated resource."""
         if not self._resource_names:
             return {}
         evaluated_columns = iter(self._tape.run(selected_values(values, self._tape.parameters)))
-        shape = (count_of_points(values),)
+        point_shape = (count_of_points(values),)
         resource_count = len(self._resource_names)
         resource_speeds = [next(evaluated_columns) for _ in self._resource_names]
         columns_of_streams = [
-            [np.broadcast_to(next(evaluated_columns), shape) for _ in range(1 + resource_count)]
+            [
+                np.broadcast_to(next(evaluated_columns), point_shape)
+                for _ in range(1 + resource_count)
+            ]
             for _ in self._streams
         ]
         reason_by_point: dict[int, str] = {}
-        for position, resource_name in enumerate(self._resource_names, 1):
+        for resource_number, resource_name in enumerate(self._resource_names, 1):
             # A stream without work at the resource counts neither in its load nor in its rate.
             rates_and_demands = [
-                (arrival_rate, stream_demands[position - 1])
+                (arrival_rate, stream_demands[resource_number - 1])
                 for arrival_rate, *stream_demands in columns_of_streams
-                if np.any(stream_demands[position - 1])
+                if np.any(stream_demands[resource_number - 1])
             ]
             load_by_point = sum(
                 (arrival_rate * demand for arrival_rate, demand in rates_and_demands),
-                np.zeros(shape),
+                np.zeros(point_shape),
             )
             rate_by_point = sum(
-                (arrival_rate for arrival_rate, _ in rates_and_demands), np.zeros(shape)
+                (arrival_rate for arrival_rate, _ in rates_and_demands), np.zeros(point_shape)
             )
             # A load of exactly 1 has no steady state either: the queue is a random walk without
             # drift.
-            load_by_point = load_by_point / resource_speeds[position - 1]
+            load_by_point = load_by_point / resource_speeds[resource_number - 1]
             for point_index in np.flatnonzero(load_by_point >= 1):
                 reason = saturated_text(
                     self._model,
@@ -563,7 +568,7 @@ class ComputedCounts:
     >>> from slipstick.model.activity import delay, repeat
     >>> from slipstick.model.system import closed_model
     >>> cycle = delay(9.0, name="a") >> repeat(1 - Parameter("near"), delay(1.0, name="b"))
-    >>> ComputedCounts(closed_model(cycle, 1), "closed-form").reasons(
+    >>> ComputedCounts(closed_model(cycle, 1), "closed-form").reasons_by_point(
     ...     {"near": np.array([0.0, 2.0])}
     ... )
     {1: 'the count of a repeat comes out as -1, which closed-form cannot take'}
@@ -577,7 +582,7 @@ class ComputedCounts:
         own_ranges = (
             value_range
             for value_range in population.ranges
-            if value_range.quantity not in population.counts
+            if value_range.quantity not in population.processor_counts
         )
         self._method = method
         self._ranges = [
@@ -587,21 +592,24 @@ class ComputedCounts:
         ]
         self._tape = Tape([value_range.quantity for value_range in self._ranges])
 
-    def reasons(self, values: Values) -> dict[int, str]:
+    def reasons_by_point(self, values: Values) -> dict[int, str]:
         """Return, by the index of the point, a sentence on the first number out of its
         range.
         """
         if not self._ranges:
             return {}
-        shape = (count_of_points(values),)
+        point_shape = (count_of_points(values),)
         reason_by_point: dict[int, str] = {}
         columns = self._tape.run(selected_values(values, self._tape.parameters))
         for value_range, column in zip(self._ranges, columns, strict=True):
             is_out_of_range = (column < -_ROUNDING) | (column > value_range.most * (1 + _ROUNDING))
-            for point_index in np.flatnonzero(np.broadcast_to(is_out_of_range, shape)).tolist():
-                computed_value = float(np.broadcast_to(column, shape)[point_index])
+            for point_index in np.flatnonzero(
+                np.broadcast_to(is_out_of_range, point_shape)
+            ).tolist():
+                computed_value = float(np.broadcast_to(column, point_shape)[point_index])
                 reason = (
-                    f"{value_range.words} comes out as {computed_value:g}, which {self._method}"
+                    f"{value_range.name_in_words} comes out as {computed_value:g}, which"
+                    f" {self._method}"
                     " cannot take"
                 )
                 reason_by_point.setdefault(point_index, reason)
@@ -631,9 +639,9 @@ def saturated_text(model: Model, resource_name: str, arrival_rate: float, load: 
     arrival_rate : arrival rate of the customers that use it [1/s]
     load : time that is asked of the resource, divided by the time that it has [1]
     """
-    noun = model.resources[resource_name].noun.split()[-1]
+    resource_noun = model.resources[resource_name].noun.split()[-1]
     return Saturated.with_advice(
-        f"{noun} {resource_name} is saturated: {arrival_rate:g}/s arrive, fewer than"
+        f"{resource_noun} {resource_name} is saturated: {arrival_rate:g}/s arrive, fewer than"
         f" {arrival_rate / load:.4g}/s can be served (load {load:.3g}, the limit is 1)",
         "lower the arrivals, or shorten what is asked of it",
     )

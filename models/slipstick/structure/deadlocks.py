@@ -23,9 +23,9 @@ class Deadlocks:
     def __init__(self, model: Model) -> None:
         self._reason, self._least_processors = lock_cycle(model)
         self._population = model.population
-        self._tape = Tape(list(self._population.counts))
+        self._tape = Tape(list(self._population.processor_counts))
 
-    def reasons(self, values: Values) -> dict[int, tuple[str]]:
+    def reasons_by_point(self, values: Values) -> dict[int, tuple[str]]:
         """Return, by the index of the point, why processors can wait for each other without
         end. Points with too few processors for a deadlock are left out.
         """

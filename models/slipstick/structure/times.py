@@ -13,7 +13,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import EarlyReply, Pipeline, Step, Then
-from slipstick.model.steps import NOTHING, Activity, Combination, no_rule
+from slipstick.model.steps import NOTHING, Activity, Combination, no_rule_error
 from slipstick.model.system import Model, is_processor
 
 RULE = "the time without contention"
@@ -56,16 +56,16 @@ def _compute_time(
     """Compute the time of one pass, as `time_of_pass` does, without looking it up in `time_by_node`
     [s].
     """
-    own_seconds = own_time(activity, model, books_labels)
+    own_time_of_node = own_time(activity, model, books_labels)
     match activity.combination:
         case Combination.IN_TURN:
             # What goes on beside the processor adds no time to it.
             child_times = (
-                executions * time_of_pass(child, model, books_labels, time_by_node)
-                for executions, child in activity.weighted_children
+                execution_count * time_of_pass(child, model, books_labels, time_by_node)
+                for execution_count, child in activity.weighted_children
                 if child not in activity.unawaited_children
             )
-            return total([own_seconds, *child_times], TIME)
+            return total([own_time_of_node, *child_times], TIME)
         case Combination.LONGEST:
             # The mean of the first few of several random times may be below each of their means, so
             # that nothing is known of it here: no time of it is counted.
@@ -75,12 +75,13 @@ def _compute_time(
                 if child not in activity.unawaited_children
             ]
             return total(
-                [own_seconds, maximum(*branch_times)] if branch_times else [own_seconds], TIME
+                [own_time_of_node, maximum(*branch_times)] if branch_times else [own_time_of_node],
+                TIME,
             )
         case Combination.ITEMS if isinstance(activity, Pipeline):
             return _pipeline_time(activity, model, books_labels)
         case _:
-            raise no_rule(RULE, activity)
+            raise no_rule_error(RULE, activity)
 
 
 def own_time(activity: Activity, model: Model, books_labels: bool) -> Expr:
@@ -92,16 +93,16 @@ def own_time(activity: Activity, model: Model, books_labels: bool) -> Expr:
         return Booked(activity.name, step_time) if books_labels else step_time
     takes_no_time = isinstance(activity, Then | EarlyReply)
     if not activity.children and activity.use == NOTHING and not takes_no_time:
-        raise no_rule(RULE, activity)
+        raise no_rule_error(RULE, activity)
     # Other processors, as resources, cost nothing beside the time of the step.
-    costs = (
+    use_times = (
         model.resources[resource_name].use_time(
             resource_name, model.population.present, books_labels
         )
         for resource_name in activity.uses
         if not is_processor(resource_name)
     )
-    return total(costs, TIME)
+    return total(use_times, TIME)
 
 
 def _pipeline_time(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr:
@@ -116,14 +117,14 @@ def _pipeline_time(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr
         for stage_time, stage in zip(stage_times, pipeline.stages, strict=True)
         if stage.kind == "serial"
     ]
-    longest_serial = maximum(*serial_times) if serial_times else zero(TIME)
+    longest_serial_time = maximum(*serial_times) if serial_times else zero(TIME)
     # With identical items and constant times the longest serial stage sets the pace, and the others
     # fill and drain once.
-    flow_line = FLOW_LINE(
-        once=total(stage_times, TIME), longest=longest_serial, items=pipeline.items
+    flow_line_time = FLOW_LINE(
+        once=total(stage_times, TIME), longest=longest_serial_time, items=pipeline.items
     )
-    assert isinstance(flow_line, Expr)
-    return flow_line
+    assert isinstance(flow_line_time, Expr)
+    return flow_line_time
 
 
 def _time_of_uneven_items(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr:
@@ -132,21 +133,23 @@ def _time_of_uneven_items(pipeline: Pipeline, model: Model, books_labels: bool) 
     """
     assert isinstance(pipeline.items, Number)
     finish_times: list[Expr] = []
-    previous_ends: list[Expr] = []
+    previous_end_times: list[Expr] = []
     for item_index in range(int(pipeline.items.value)):
-        stage_end: Expr = zero(TIME)
-        stage_ends: list[Expr] = []
+        end_time: Expr = zero(TIME)
+        end_times: list[Expr] = []
         for stage_index, stage in enumerate(pipeline.stages):
             # Only a serial stage makes an item wait for the one before; a parallel one takes all at
             # once.
             waits_for_previous = stage.kind == "serial" and item_index > 0
             start_time = (
-                maximum(previous_ends[stage_index], stage_end) if waits_for_previous else stage_end
+                maximum(previous_end_times[stage_index], end_time)
+                if waits_for_previous
+                else end_time
             )
             body = stage.bodies[item_index % len(stage.bodies)]
-            stage_end = total([start_time, time_of_pass(body, model, books_labels)], TIME)
-            stage_ends.append(stage_end)
-        previous_ends = stage_ends
-        finish_times.append(stage_end)
+            end_time = total([start_time, time_of_pass(body, model, books_labels)], TIME)
+            end_times.append(end_time)
+        previous_end_times = end_times
+        finish_times.append(end_time)
     # Items leave a serial stage in order; at a parallel one any item may be the last.
     return finish_times[-1] if pipeline.stages[-1].kind == "serial" else maximum(*finish_times)

@@ -36,7 +36,7 @@ from slipstick.model.steps import (
     Activity,
     Combination,
     is_parallel,
-    no_rule,
+    no_rule_error,
     steps,
 )
 from slipstick.model.system import (
@@ -71,13 +71,13 @@ class LockAccess:
     name : label they are booked to
     time : of one access [s]
     count : accesses in a row [1]
-    releases : whether they release the lock
+    releases_lock : whether they release the lock
     """
 
     name: str
     time: Expr
     count: int = 1
-    releases: bool = False
+    releases_lock: bool = False
     scv: ClassVar[float] = 0.0
 
 
@@ -177,9 +177,9 @@ def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]
     builder = _TreeBuilder(model)
     trees = []
     for activity in activities:
-        visits_before = len(builder.visits)
+        visit_count_before = len(builder.visits)
         root = builder.rebuild(activity, frozenset())
-        trees.append(VisitTree(root, tuple(builder.visits[visits_before:])))
+        trees.append(VisitTree(root, tuple(builder.visits[visit_count_before:])))
         builder.released_locks = frozenset()
     return trees
 
@@ -222,7 +222,7 @@ class _TreeBuilder:
                     [self._rebuild_apart(child, held_locks) for child in activity.children]
                 )
             case _:
-                raise no_rule("the count of visits", activity)
+                raise no_rule_error("the count of visits", activity)
         self.released_locks = frozenset()
         return visited_node
 
@@ -241,11 +241,13 @@ class _TreeBuilder:
         _refuse_barriers(node.children, "hold")
         resource = self.model.held_resource(lock_name)
         acquire_count, release_count = resource.accesses if resource.word is not None else (0, 0)
-        accesses_at_once = 1 if resource.spins else acquire_count
-        acquire_access = LockAccess(resource.label(lock_name), resource.access, accesses_at_once)
+        access_count_at_once = 1 if resource.spins else acquire_count
+        acquire_access = LockAccess(
+            resource.label(lock_name), resource.access, access_count_at_once
+        )
         acquire_visits = [
             self._rebuild_access(acquire_access, resource.word, held_locks)
-            for _ in range(acquire_count // accesses_at_once if accesses_at_once else 0)
+            for _ in range(acquire_count // access_count_at_once if access_count_at_once else 0)
         ]
         visit = self._new_visit(lock_name, held_locks, mode=node.mode)
         # The acquisition comes between: no release before it is immediate any more.
@@ -254,17 +256,19 @@ class _TreeBuilder:
         self.written_locks = (
             locks_written_before | {lock_name} if node.mode == WRITE else locks_written_before
         )
-        bodies = [self.rebuild(node.body, held_locks | {lock_name})]
+        parts_while_held = [self.rebuild(node.body, held_locks | {lock_name})]
         self.written_locks = locks_written_before
         if release_count:
-            bodies.append(
+            parts_while_held.append(
                 self._rebuild_access(
-                    replace(acquire_access, count=release_count, releases=True),
+                    replace(acquire_access, count=release_count, releases_lock=True),
                     resource.word,
                     held_locks | {lock_name},
                 )
             )
-        visited_hold = VisitedHold(visit, Then(tuple(bodies)) if release_count else bodies[0])
+        visited_hold = VisitedHold(
+            visit, Then(tuple(parts_while_held)) if release_count else parts_while_held[0]
+        )
         self.released_locks = self.released_locks | {lock_name}
         return Then((*acquire_visits, visited_hold)) if acquire_visits else visited_hold
 
@@ -383,11 +387,13 @@ def visits_of_tree_part(node: Activity) -> Iterator[Visit]:
         yield from visits_of_tree_part(child)
 
 
-def executions_at_points(executions: Expr, value_by_expr: Numbers) -> Array:
+def executions_at_points(execution_count_expr: Expr, value_by_expr: Numbers) -> Array:
     """Return a number of executions at each point [1]. The constant 1 is treated separately,
     because it is not among the numbers of a model.
     """
-    return np.ones(1) if is_number(executions, 1.0) else value_by_expr[executions]
+    return (
+        np.ones(1) if is_number(execution_count_expr, 1.0) else value_by_expr[execution_count_expr]
+    )
 
 
 def visit_ratios(node: Activity, value_by_expr: Numbers) -> dict[int, Array]:
@@ -408,11 +414,11 @@ def _add_ratios(
     """Add the mean number of visits in a node that is executed `executions_of_node` times."""
     if (visit := visit_of(node)) is not None:
         ratio_by_visit[visit.index] = executions_of_node
-    for executions, child in node.weighted_children:
+    for execution_count_expr, child in node.weighted_children:
         executions_of_child = (
             executions_of_node
-            if is_number(executions, 1.0)
-            else executions_of_node * value_by_expr[executions]
+            if is_number(execution_count_expr, 1.0)
+            else executions_of_node * value_by_expr[execution_count_expr]
         )
         _add_ratios(child, executions_of_child, value_by_expr, ratio_by_visit)
 
@@ -444,14 +450,14 @@ class Places:
         """Return the mean number of visits, in a cycle, that follow another service at the same
         queue immediately [1].
         """
-        immediate_returns: Array = np.zeros(1)
-        for (_, place), times_followed in self.return_counts.items():
-            immediate_returns = (
-                immediate_returns + times_followed
+        immediate_return_count: Array = np.zeros(1)
+        for (_, place), return_count in self.return_counts.items():
+            immediate_return_count = (
+                immediate_return_count + return_count
                 if self.visits[place].index == visit.index
-                else immediate_returns
+                else immediate_return_count
             )
-        return immediate_returns
+        return immediate_return_count
 
     def add(self, root: Activity, value_by_expr: Numbers, is_repeated: bool = False) -> Places:
         """Add the places of an activity; return this object.
@@ -498,25 +504,27 @@ class Places:
         places_by_child = [
             self._end_places(
                 child,
-                execution_count * executions_at_points(executions, value_by_expr),
+                execution_count * executions_at_points(execution_count_expr, value_by_expr),
                 value_by_expr,
             )
-            for executions, child in node.weighted_children
+            for execution_count_expr, child in node.weighted_children
         ]
         # At their ends a processor comes from a branch, a lock or a meeting, not from a queue
         # alone.
         if is_parallel(node) or node.use in (HELD, MET):
             return [], []
-        if node.odds:
+        if node.probabilities:
             weighted_places = [
-                (value_by_expr[odds_expr], first_and_last)
-                for odds_expr, first_and_last in zip(node.odds, places_by_child, strict=True)
+                (value_by_expr[probability_expr], end_places)
+                for probability_expr, end_places in zip(
+                    node.probabilities, places_by_child, strict=True
+                )
             ]
             first_places, last_places = (
                 [
                     (place, probability * place_probability)
-                    for probability, first_and_last in weighted_places
-                    for place, place_probability in first_and_last[end_index]
+                    for probability, end_places in weighted_places
+                    for place, place_probability in end_places[end_index]
                 ]
                 for end_index in (0, 1)
             )
@@ -532,7 +540,7 @@ class Places:
             case Then():
                 return self._places_in_sequence(places_by_child, execution_count)
             case _:
-                raise no_rule("the count of immediate returns", node)
+                raise no_rule_error("the count of immediate returns", node)
 
     def _places_in_sequence(
         self, places_by_part: Sequence[tuple[_EndPlaces, _EndPlaces]], execution_count: Array
@@ -576,8 +584,8 @@ class Places:
             body, execution_count * round_counts, value_by_expr
         )
         # A geometric number N of mean m: the mean of N - 1, where N is not 0, is m^2 / (1 + m).
-        repetitions = np.where(round_counts.real > 1, round_counts - 1, 0.0)
-        returns_to_start = round_counts**2 / (1 + round_counts) if is_geometric else repetitions
+        further_rounds = np.where(round_counts.real > 1, round_counts - 1, 0.0)
+        returns_to_start = round_counts**2 / (1 + round_counts) if is_geometric else further_rounds
         self._count_returns(last_places, first_places, execution_count * returns_to_start)
         return first_places, last_places
 
@@ -586,23 +594,25 @@ _EndPlaces = list[tuple[int, Array]]
 """First or last places of a part, each with its probability."""
 
 
-def _most_requests(node: Activity, queue_name: str) -> int:
+def _largest_request_count(node: Activity, queue_name: str) -> int:
     """Return the largest number of requests that one processor can have at a queue at once; a
     pipeline can have one at each stage.
     """
-    requests_of_children = [_most_requests(child, queue_name) for child in node.children]
+    request_counts_of_children = [
+        _largest_request_count(child, queue_name) for child in node.children
+    ]
     visit = visit_of(node)
     is_visit_to_queue = visit is not None and visit.queue == queue_name
     match node.combination:
         case Combination.IN_TURN:
-            return max(int(is_visit_to_queue), *requests_of_children, 0)
+            return max(int(is_visit_to_queue), *request_counts_of_children, 0)
         case Combination.LONGEST:
-            return sum(requests_of_children)
+            return sum(request_counts_of_children)
         case Combination.ITEMS if isinstance(node, Pipeline):
-            remaining_requests = iter(requests_of_children)
-            return sum(max(next(remaining_requests) for _ in stage.bodies) for stage in node.stages)
+            remaining_counts = iter(request_counts_of_children)
+            return sum(max(next(remaining_counts) for _ in stage.bodies) for stage in node.stages)
         case _:
-            raise no_rule("the number of requests at once", node)
+            raise no_rule_error("the number of requests at once", node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -666,7 +676,7 @@ def queues_of(
                 discipline is not None and discipline.at_once,
                 resource is not None and resource.use == HELD,
                 resource is not None and resource.spins,
-                max(1, *(_most_requests(tree.root, queue_name) for tree in trees)),
+                max(1, *(_largest_request_count(tree.root, queue_name) for tree in trees)),
                 # A queue without copies stands for itself: the text has one character.
                 len(copies_by_resource.get(queue_name, "1")),
                 resource.order if isinstance(resource, ReaderWriterLock) else "",

@@ -28,7 +28,7 @@ from slipstick.model.steps import (
     distinct_activities,
     is_parallel,
     list_parallel_nodes,
-    no_rule,
+    no_rule_error,
 )
 from slipstick.model.system import (
     Model,
@@ -79,12 +79,12 @@ def total_work(
     if id(activity) not in work_by_node:
         work_of_children = [
             _scale_work(
-                executions,
+                execution_count,
                 total_work(
                     child, times_of_node, work_by_node, with_least_executions=with_least_executions
                 ),
             )
-            for executions, child in (
+            for execution_count, child in (
                 activity.children_with_least_executions
                 if with_least_executions
                 else activity.weighted_children
@@ -167,19 +167,19 @@ def _held_time(node: Activity, lock_name: str, model: Model, with_least_executio
     of permits [s].
     """
     # It is held through the accesses to its word with which it is released.
-    lock = model.held_resource(lock_name)
+    held_resource = model.held_resource(lock_name)
     child_times = (
         [_least_time(node, model)]
         if with_least_executions
         else [
-            executions * time_of_pass(child, model, books_labels=False)
-            for executions, child in node.weighted_children
+            execution_count * time_of_pass(child, model, books_labels=False)
+            for execution_count, child in node.weighted_children
         ]
     )
-    held_time = total([*child_times, lock.accesses[1] * lock.access], TIME)
+    held_time = total([*child_times, held_resource.accesses[1] * held_resource.access], TIME)
     if isinstance(node, Hold) and node.permits is not None:
         held_time = node.permits * held_time
-    return lock.capacity * held_time if node.mode == WRITE else held_time
+    return held_resource.capacity * held_time if node.mode == WRITE else held_time
 
 
 def _least_time(node: Activity, model: Model) -> Expr:
@@ -188,8 +188,8 @@ def _least_time(node: Activity, model: Model) -> Expr:
     """
     if is_parallel(node):  # the sum of branches is no lower bound
         return zero(TIME)
-    times = []
-    for executions, child in node.children_with_least_executions:
+    child_times = []
+    for execution_count, child in node.children_with_least_executions:
         has_counts_by_state = any(
             BY_STATE in inner_node.executions for inner_node in distinct_activities([child])
         )
@@ -198,11 +198,11 @@ def _least_time(node: Activity, model: Model) -> Expr:
             if has_counts_by_state
             else time_of_pass(child, model, books_labels=False)
         )
-        times.append(executions * child_time)
-    return total(times, TIME)
+        child_times.append(execution_count * child_time)
+    return total(child_times, TIME)
 
 
-def named_step_time(node: Activity, model: Model, name_of_step: StepKey) -> dict[str, Expr]:
+def step_time_by_name(node: Activity, model: Model, name_of_step: StepKey) -> dict[str, Expr]:
     """Return the time of a step without contention [s], by the name from `name_of_step`. The dict
     is empty for a node that is no step, and for a step without a name.
     """
@@ -221,7 +221,7 @@ def work_of_steps(model: Model, name_of_step: StepKey) -> dict[str, Expr]:
     def work_of_body(body: Activity) -> dict[str, Expr]:
         """Return the times of the steps of one body, added up by their names [s]."""
         return total_work(
-            body, lambda node: named_step_time(node, model, name_of_step), work_by_node
+            body, lambda node: step_time_by_name(node, model, name_of_step), work_by_node
         )
 
     match population:
@@ -286,8 +286,8 @@ def most_requests_at_once(
                     activity.weighted_children, requests_of_children, strict=True
                 )
                 requests_of_branches = [
-                    _scale_work(executions, branch_requests)
-                    for (executions, _), branch_requests in weighted_branches
+                    _scale_work(execution_count, branch_requests)
+                    for (execution_count, _), branch_requests in weighted_branches
                 ]
                 requests_by_name = _combine_by_name(
                     [own_request, _combine_by_name(requests_of_branches, total)],
@@ -296,7 +296,7 @@ def most_requests_at_once(
             case Combination.ITEMS if isinstance(activity, Pipeline):
                 requests_by_name = _item_requests_at_once(activity, requests_of_children)
             case _:
-                raise no_rule(AT_ONCE, activity)
+                raise no_rule_error(AT_ONCE, activity)
         requests_by_node[id(activity)] = requests_by_name
     return requests_by_node[id(activity)]
 
@@ -317,11 +317,11 @@ def _item_requests_at_once(
         stage_requests if stage.kind == "serial" else _scale_work(pipeline.items, stage_requests)
         for stage, stage_requests in zip(pipeline.stages, requests_of_stages, strict=True)
     ]
-    most_of_an_item = _combine_by_name(requests_of_stages, maximum_of_distinct)
+    requests_of_one_item = _combine_by_name(requests_of_stages, maximum_of_distinct)
     # An item is at one stage at a time.
     return {
-        request_name: minimum(requests, pipeline.items * most_of_an_item[request_name])
-        for request_name, requests in _combine_by_name(item_requests_of_stages, total).items()
+        request_name: minimum(request_count, pipeline.items * requests_of_one_item[request_name])
+        for request_name, request_count in _combine_by_name(item_requests_of_stages, total).items()
     }
 
 
@@ -404,7 +404,7 @@ class ParallelWork:
         }
         for name, pipeline in self.pipelines.items():
             self._expr_by_symbol["stages", name], self._expr_by_symbol["places", name] = (
-                _serial_work(pipeline, model)
+                _serial_work_and_step_count(pipeline, model)
             )
         self._tape = Tape([*self._expr_by_symbol.values()] or [zero(TIME)])
 
@@ -415,30 +415,30 @@ class ParallelWork:
         and at which servers.
         """
 
-        def useful_name(step: Step) -> str | None:
+        def name_of_useful_step(step: Step) -> str | None:
             """Return one common name for all useful steps; None for other steps."""
             return "" if step in useful_steps else None
 
-        def useful_place(step: Step) -> str | None:
+        def place_of_useful_step(step: Step) -> str | None:
             """Return the resource of a useful step; None for other steps."""
             return _resource_of_step(step) if step in useful_steps else None
 
-        self._expr_by_symbol["most", ""] = _most_steps_at_once(bodies, useful_name)[""]
-        steps_by_place = _most_steps_at_once(bodies, useful_place)
+        self._expr_by_symbol["most", ""] = _most_steps_at_once(bodies, name_of_useful_step)[""]
+        step_count_by_place = _most_steps_at_once(bodies, place_of_useful_step)
         self._expr_by_symbol |= {
             ("at", resource_name): step_count
-            for resource_name, step_count in steps_by_place.items()
+            for resource_name, step_count in step_count_by_place.items()
         }
         resource_by_name = {
             resource_name: model.resources[resource_name]
-            for resource_name in steps_by_place
+            for resource_name in step_count_by_place
             if resource_name in model.resources
         }
         self._expr_by_symbol |= {
             ("servers", resource_name): _server_count(resource)
             for resource_name, resource in resource_by_name.items()
         }
-        self._expr_by_symbol["work", ""] = work_of_steps(model, useful_name)[""]
+        self._expr_by_symbol["work", ""] = work_of_steps(model, name_of_useful_step)[""]
 
     def values_by_symbol(self, values: Values) -> dict[tuple[str, str], Array]:
         """Return the values of the expressions at many points, keyed by a symbol and a name.
@@ -484,7 +484,7 @@ class ParallelWork:
                 processors, EFFICIENCY.equation(value_by_symbol["work", ""], time)
             )
             column_by_name = {
-                "efficiency": speedup / self.workers(value_by_symbol, processors),
+                "efficiency": speedup / self.worker_count(value_by_symbol, processors),
                 "speedup": speedup,
             }
         for name in self.components:
@@ -505,44 +505,45 @@ class ParallelWork:
             name: np.broadcast_to(column, np.shape(time)) for name, column in column_by_name.items()
         }
 
-    def workers(
+    def worker_count(
         self, value_by_symbol: Mapping[tuple[str, str], Array], processors: Array | float
     ) -> Array:
         """Return the number of processors and servers P that can do useful work, from the result of
         `values_by_symbol` [1].
         """
-        workers_by_place = [
+        worker_counts = [
             _worker_count_at(
                 resource_name,
-                processors * most_steps,
+                processors * step_counts,
                 processors,
                 value_by_symbol.get(("servers", resource_name), np.inf),
             )
-            for (symbol, resource_name), most_steps in value_by_symbol.items()
+            for (symbol, resource_name), step_counts in value_by_symbol.items()
             if symbol == "at"
         ]
         # A processor counts even while it waits. Steps side by side need servers, so that there are
         # never more workers than the places for them.
         worker_count: Array = np.maximum(
             processors,
-            np.minimum(
-                processors * value_by_symbol["most", ""], sum(workers_by_place, np.zeros(1))
-            ),
+            np.minimum(processors * value_by_symbol["most", ""], sum(worker_counts, np.zeros(1))),
         )
         return worker_count
 
 
 def _worker_count_at(
-    resource_name: str, requests: Array, processors: Array | float, servers: Array | float
+    resource_name: str,
+    request_counts: Array,
+    processor_counts: Array | float,
+    server_counts: Array | float,
 ) -> Array:
     """Return how many requests of all processors a resource can serve at the same time. For work
     that needs no resource it is the number of processors [1].
     """
     if resource_name == PROCESSORS:
         # The others of a processor that is alone are outside the model.
-        return np.where(np.equal(processors, 1), requests, processors)
-    served_requests: Array = np.minimum(servers, requests)
-    return served_requests
+        return np.where(np.equal(processor_counts, 1), request_counts, processor_counts)
+    served_request_counts: Array = np.minimum(server_counts, request_counts)
+    return served_request_counts
 
 
 def _server_count(server_resource: ResourceKind) -> Expr:
@@ -564,17 +565,17 @@ def _resource_of_step(step: Step) -> str:
     return PROCESSORS if is_processor(step.resource) else step.resource
 
 
-def _serial_work(pipeline: Pipeline, model: Model) -> tuple[Expr, Expr]:
+def _serial_work_and_step_count(pipeline: Pipeline, model: Model) -> tuple[Expr, Expr]:
     """Return the time of all steps in the serial stages of a pipeline in one execution [s], and the
     largest number of these steps that can be under way at once [1].
     """
     serial_stages = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
-    serial_stages_only = replace(pipeline, stages=serial_stages)
+    pipeline_of_serial_stages = replace(pipeline, stages=serial_stages)
     work_by_name = total_work(
-        serial_stages_only, lambda node: named_step_time(node, model, lambda _: "")
+        pipeline_of_serial_stages, lambda node: step_time_by_name(node, model, lambda _: "")
     )
-    steps_by_stage = [
+    step_counts_of_stages = [
         _most_steps_at_once(stage.bodies, lambda _: "").get("", Number(0.0))
         for stage in serial_stages
     ]
-    return work_by_name.get("", zero(TIME)), total(steps_by_stage)
+    return work_by_name.get("", zero(TIME)), total(step_counts_of_stages)

@@ -85,7 +85,7 @@ def _needs_simulation(case: Evaluator, name: str) -> bool:
 
 def notes_on_simulated_cases(study: StudyContext) -> list[str]:
     """List a note on the cases that are simulated because of the values that the study asks for."""
-    cases = [
+    simulated_cases = [
         case
         for case, settings in study.cases.items()
         if isinstance(method_node := settings.get(METHOD), Scalar) and method_node.mark is _MARK
@@ -93,9 +93,11 @@ def notes_on_simulated_cases(study: StudyContext) -> list[str]:
     value_names = sorted(
         value_names_in_texts(method_node.text for _, method_node in _value_texts(study.tree))
     )
-    if not cases:
+    if not simulated_cases:
         return []
-    return [f"{', '.join(cases)}: simulated, because {', '.join(value_names)} is asked for"]
+    return [
+        f"{', '.join(simulated_cases)}: simulated, because {', '.join(value_names)} is asked for"
+    ]
 
 
 def unsolvable_condition_problems(
@@ -128,24 +130,25 @@ def hint_of_missing_group(name: str, cases: Collection[Evaluator]) -> str:
     """Return a message on which names to write for a value that each of several groups has in all
     cases; empty for other names.
     """
-    groups = [group_names(case.built.sample.model) for case in cases]
+    names_of_groups = [group_names(case.built.sample.model) for case in cases]
     # A case with one group gives the value under the name without a group.
-    if not groups or min(map(len, groups)) < 2:
+    if not names_of_groups or min(map(len, names_of_groups)) < 2:
         return ""
-    hint = hint_of_group_names(name, groups[0])
+    hint = hint_of_group_names(name, names_of_groups[0])
     return f"there is no {name}{hint}" if hint else ""
 
 
 def ungrouped_value_problems(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
     """List the problems of values that are named without a group in models of several groups."""
     problems = []
-    hint_by_name = {
-        name: hint_of_missing_group(name, cases.values()) for name in VALUES_OF_EACH_GROUP
+    hint_by_value_name = {
+        value_name: hint_of_missing_group(value_name, cases.values())
+        for value_name in VALUES_OF_EACH_GROUP
     }
     for path, text_node in _value_texts(study.tree):
         if path.split(".")[0] not in ("answer", *_CONDITION_KEYS):
             continue
-        for name, hint in hint_by_name.items():
-            if hint and re.search(rf"(?<![\w.\[]){name}(?![\w\[])", text_node.text):
+        for value_name, hint in hint_by_value_name.items():
+            if hint and re.search(rf"(?<![\w.\[]){value_name}(?![\w\[])", text_node.text):
                 problems.append(text_node.mark.problem(hint, path))
     return problems

@@ -181,24 +181,29 @@ class _RangeReader:
                 math.log(self._ratio_of_ends(start_value, end_value)) / math.log(factor)
             )
             # By powers of the factor, not by repeated products, in which rounding would add up.
-            return [start_value * factor**k for k in range(step_count + 1)]
+            return [start_value * factor**step_number for step_number in range(step_count + 1)]
         step, step_unit = self._parse_end(self.spec.step, "step")
         if step_unit != unit:
             raise self._error_at_key("step", f"from is a [{unit}], but the step is a [{step_unit}]")
         if step == 0:
             raise self._error_at_key("step", "a step of 0 never reaches the end; write another")
         return [
-            start_value + k * step
-            for k in range(self._whole_step_count((end_value - start_value) / step) + 1)
+            start_value + step_number * step
+            for step_number in range(self._whole_step_count((end_value - start_value) / step) + 1)
         ]
 
-    def _spaced_values(self, start_value: float, end_value: float, count: int) -> list[float]:
+    def _spaced_values(self, start_value: float, end_value: float, value_count: int) -> list[float]:
         if self.spec.spacing == "geometric":
             ratio = self._ratio_of_ends(start_value, end_value)
-            inner_values = [start_value * ratio ** (k / (count - 1)) for k in range(1, count - 1)]
+            inner_values = [
+                start_value * ratio ** (step_number / (value_count - 1))
+                for step_number in range(1, value_count - 1)
+            ]
         else:
-            step = (end_value - start_value) / (count - 1)
-            inner_values = [start_value + k * step for k in range(1, count - 1)]
+            step = (end_value - start_value) / (value_count - 1)
+            inner_values = [
+                start_value + step_number * step for step_number in range(1, value_count - 1)
+            ]
         # The ends are as written: the last would miss its value by rounding.
         return [start_value, *inner_values, end_value]
 
@@ -210,8 +215,8 @@ class _RangeReader:
         self._check_width(start_value / end_value)
         return end_value / start_value
 
-    def _check_width(self, width: float) -> None:
-        if not math.isfinite(width):
+    def _check_width(self, extent: float) -> None:
+        if not math.isfinite(extent):
             raise self._error_at_key("", "the range is too wide for a double")
 
     def _whole_step_count(self, step_count: float) -> int:
@@ -360,14 +365,14 @@ def case_titles(study: Table) -> dict[str, str]:
     cases_node = node_at(study, ["cases"])
     path_by_name: dict[str, list[str | int]] = {BASE: [BASE]}
     path_by_name |= {name: ["cases", name] for name in _settings_of_table(cases_node)}
-    titles = {}
+    title_by_case = {}
     for name, path in path_by_name.items():
         if (node := _settings_of_table(node_at(study, path)).get(TITLE)) is None:
             continue
         if not isinstance(node, Scalar) or not node.text.strip():
             raise _error_at(study, [*path, TITLE], "write a title, a few words for the report")
-        titles[name] = node.text.strip()
-    return titles
+        title_by_case[name] = node.text.strip()
+    return title_by_case
 
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
@@ -382,24 +387,24 @@ def derived_titles(study: Table) -> dict[str, str]:
     A case such as ``p16: {processors: 16}`` sets the one number that is in its name, ``sor-80:
     {use: [sor]}`` goes on from a case with a title.
     """
-    titles = case_titles(study)
-    new_titles: dict[str, str] = {}
+    title_by_case = case_titles(study)
+    derived_title_by_case: dict[str, str] = {}
     for name, case_node in _settings_of_table(node_at(study, ["cases"])).items():
         own_settings = _settings_of_table(case_node)
         used_case = node_text(own_settings.pop(USE)).strip("[]") if USE in own_settings else ""
-        if name in titles or TITLE in own_settings:
+        if name in title_by_case or TITLE in own_settings:
             continue
-        if used_case in titles and name.startswith(f"{used_case}-"):
-            new_titles[name] = (
-                f"{titles[used_case]}, {as_words(name.removeprefix(f'{used_case}-'))}"
+        if used_case in title_by_case and name.startswith(f"{used_case}-"):
+            derived_title_by_case[name] = (
+                f"{title_by_case[used_case]}, {as_words(name.removeprefix(f'{used_case}-'))}"
             )
         elif not used_case and len(own_settings) == 1:
             ((path, node),) = own_settings.items()
             number_with_unit = _NUMBER_WITH_UNIT.fullmatch(setting_text := node_text(node))
             # A title of the changed value alone misleads where the name says something else.
             if number_with_unit and number_with_unit[1] in re.findall(_NUMBER, name):
-                new_titles[name] = NO_WORDS.quantity_with_value(path, setting_text)
-    return new_titles
+                derived_title_by_case[name] = NO_WORDS.quantity_with_value(path, setting_text)
+    return derived_title_by_case
 
 
 def case_settings(study: Table, differing_settings: Settings | None = None) -> dict[str, Settings]:
@@ -429,25 +434,25 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
         or (settings_of_base and not entry_by_name)
     )
     # A base without a model is only the common part of the cases.
-    cases: dict[str, Settings] = {BASE: settings_of_base} if base_is_case else {}
+    settings_by_case: dict[str, Settings] = {BASE: settings_of_base} if base_is_case else {}
     difference_by_name: dict[str, _Difference] = {}
     problems: list[Problem] = []
     for name in entry_by_name:
         try:
             changed_settings, _ = _settings_of_difference(name, study, (), difference_by_name)
-            cases[name] = {**settings_of_base, **changed_settings}
+            settings_by_case[name] = {**settings_of_base, **changed_settings}
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
     # Studies of measurements have nothing to solve.
-    if not cases and not (node_at(study, ["measured"]) or node_at(study, ["fits"])):
+    if not settings_by_case and not (node_at(study, ["measured"]) or node_at(study, ["fits"])):
         raise _error_at(
             study,
             [BASE],
             "there is nothing to solve: name a model or a workload in base or cases",
         )
-    return cases
+    return settings_by_case
 
 
 def changed_settings_in_words(settings: Settings, base: Settings) -> dict[str, str]:
@@ -490,14 +495,16 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
         vary_node = _node_at(tree, ["vary"])
         assert isinstance(vary_node, Table)
         plain_axes = Table({path: vary_node.entries[path] for path in axis_specs}, vary_node.mark)
-        node = Table({"axes": Entry(vary_node.mark, plain_axes)}, vary_node.mark)
+        plain_node = Table({"axes": Entry(vary_node.mark, plain_axes)}, vary_node.mark)
         if any(sweep.name == PLAIN_SWEEP for sweep in sweeps):
             raise _error_at(
                 tree,
                 ["vary", PLAIN_SWEEP],
                 "the axes without a name already form a sweep of this name; choose another",
             )
-        sweeps.append(SweepDefinition(PLAIN_SWEEP, SweepSpec(axes=axis_specs), node, ("vary",)))
+        sweeps.append(
+            SweepDefinition(PLAIN_SWEEP, SweepSpec(axes=axis_specs), plain_node, ("vary",))
+        )
     return sweeps
 
 
@@ -512,7 +519,10 @@ _Difference = tuple[dict[str, Node], int]
 
 
 def _settings_of_difference(
-    name: str, study: Table, users: tuple[str, ...], difference_by_name: dict[str, _Difference]
+    name: str,
+    study: Table,
+    using_cases: tuple[str, ...],
+    difference_by_name: dict[str, _Difference],
 ) -> _Difference:
     """Return the settings that a case changes, including the settings of the cases that it uses;
     `difference_by_name` caches the results.
@@ -531,7 +541,7 @@ def _settings_of_difference(
     chain_length = 1
     for use_index, used_name in enumerate(_used_names(study, name, used_names_node)):
         path: list[str | int] = ["cases", name, USE, use_index]
-        if used_name == name or used_name in users:
+        if used_name == name or used_name in using_cases:
             raise _error_at(
                 study,
                 path,
@@ -541,13 +551,13 @@ def _settings_of_difference(
             hint = did_you_mean(used_name, list(cases_node.entries))
             raise _error_at(study, path, f"there is no difference {used_name!r}{hint}")
         # A chain too long ends here, before the recursion could be too deep for Python.
-        is_too_deep = len(users) >= LONGEST_USE_CHAIN
-        used_settings, used_length = (
+        is_too_deep = len(using_cases) >= LONGEST_USE_CHAIN
+        used_settings, used_chain_length = (
             ({}, LONGEST_USE_CHAIN)
             if is_too_deep
-            else _settings_of_difference(used_name, study, (*users, name), difference_by_name)
+            else _settings_of_difference(used_name, study, (*using_cases, name), difference_by_name)
         )
-        chain_length = max(chain_length, 1 + used_length)
+        chain_length = max(chain_length, 1 + used_chain_length)
         if chain_length > LONGEST_USE_CHAIN:
             raise _error_at(
                 study,
@@ -644,7 +654,7 @@ class StudyContext:
         """Return the node at a path of the study."""
         return _node_at(self.tree, path)
 
-    def axes_in(self, path: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
+    def sweep_over_axes(self, path: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
         """Return the sweep of one case along the axes that are written inside a question."""
         axes_node = self.node_of(path)
         node = Table({"axes": Entry(axes_node.mark, axes_node)}, axes_node.mark)
@@ -652,10 +662,10 @@ class StudyContext:
             str(path[0]), SweepSpec(axes=dict(axes), cases=[case]), node, path[:1]
         )
 
-    def pictures(self, kind: type[PictureT]) -> Iterator[tuple[Place, PictureT]]:
+    def pictures(self, picture_type: type[PictureT]) -> Iterator[tuple[Place, PictureT]]:
         """Yield the pictures of one kind, each with its place."""
         for index, picture in enumerate(self.spec.pictures):
-            if isinstance(picture, kind):
+            if isinstance(picture, picture_type):
                 yield ("pictures", index), picture
 
 

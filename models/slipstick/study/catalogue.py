@@ -93,8 +93,8 @@ def mentions(text: str, search: str) -> bool:
     # "mean-value" is found as "mean value" and as "meanvalue".
     for hyphen in ("", " "):
         plain_text, plain_search = (
-            re.sub(r"[\W_]+", " ", original.casefold().replace("-", hyphen))
-            for original in (text, search)
+            re.sub(r"[\W_]+", " ", given_text.casefold().replace("-", hyphen))
+            for given_text in (text, search)
         )
         if plain_search.strip() in plain_text:
             return True
@@ -241,7 +241,7 @@ def _refuse_ambiguous(name: str, entry_names: Sequence[str]) -> NoReturn:
 def _lines_of_kind(kind: str, with_titles: bool) -> Iterator[CatalogueLine]:
     if not with_titles:
         listed_names = {"program": PROGRAMS, "law": LAWS}.get(kind) or names_of_kind(kind)
-        yield from (CatalogueLine(kind, name, "") for name in listed_names)
+        yield from (CatalogueLine(kind, entry_name, "") for entry_name in listed_names)
     elif kind == "program":
         yield from (
             CatalogueLine(kind, program.name, program.title) for program in PROGRAMS.values()
@@ -250,7 +250,8 @@ def _lines_of_kind(kind: str, with_titles: bool) -> Iterator[CatalogueLine]:
         yield from (CatalogueLine(kind, law.name, law.title) for law in LAWS.values())
     else:
         yield from (
-            CatalogueLine(kind, name, _title_of_spec(kind, name)) for name in names_of_kind(kind)
+            CatalogueLine(kind, entry_name, _title_of_spec(kind, entry_name))
+            for entry_name in names_of_kind(kind)
         )
 
 
@@ -281,7 +282,7 @@ def _program_entry(name: str) -> CatalogueEntry:
     if name not in PROGRAMS:
         raise UnknownNameError("program", name, list(PROGRAMS))
     program = PROGRAMS[name]
-    values = {}
+    value_by_name = {}
     for program_input in program.inputs:
         default_number = program_input.default if isinstance(program_input.default, float) else 0.0
         default_text = (
@@ -289,13 +290,13 @@ def _program_entry(name: str) -> CatalogueEntry:
             if isinstance(program_input.default, str)
             else ("not given" if program_input.default is None else "")
         )
-        values[program_input.name] = DescribedValue(
+        value_by_name[program_input.name] = DescribedValue(
             program_input.name,
             Given(default_number, program_input.dimension, default_text),
             program_input.meaning,
             "default",
         )
-    return CatalogueEntry("program", name, program.title, program.source, values)
+    return CatalogueEntry("program", name, program.title, program.source, value_by_name)
 
 
 def _law_entry(name: str) -> CatalogueEntry:

@@ -65,8 +65,8 @@ def check_reference(reference: str) -> list[str]:
 
     if reference in model_names():
         return ["law" if reference.startswith("law/") else "program"]
-    for description, check in CHECKS.items():
-        if check(reference):
+    for description, is_such_file in CHECKS.items():
+        if is_such_file(reference):
             return [description]
     if path := file_without_suffix(reference):
         return ["; ".join(_check_spec(path))]
@@ -160,26 +160,33 @@ def note_on_title(study: StudySpec) -> str:
     """Return a note on a title that asks yes or no where no question of the study can answer it,
     with what to write; empty if one can.
     """
-    names = study.questions.keys()
-    watches = {
-        name: watch
-        for name, spec in study.questions.items()
-        if (watch := getattr(spec, "watch", None)) is not None
+    question_names = study.questions.keys()
+    conditions_by_question = {
+        name: conditions
+        for name, question_spec in study.questions.items()
+        if (conditions := getattr(question_spec, "watch", None)) is not None
     }
     # A statement is on the values as given: where some are drawn, it does not answer the title.
-    is_stated = "agree" in names or ("statements" in names and "sample" not in names)
+    is_stated = "agree" in question_names or (
+        "statements" in question_names and "sample" not in question_names
+    )
     # A search has the condition only, and the title may ask for its opposite.
     searches = [*dict(study.questions.get("seek") or {}).values()]
     is_opposite_possible = all(
         may_ask_for_opposite(study.title, condition)
         for condition in ("", *(search.where for search in searches[:1]))
     )
-    is_searched = {"seek", "choose", "fits"} & names and not is_opposite_possible
-    if not asks_yes_or_no(study.title) or is_stated or is_searched or any(watches.values()):
+    is_searched = {"seek", "choose", "fits"} & question_names and not is_opposite_possible
+    if (
+        not asks_yes_or_no(study.title)
+        or is_stated
+        or is_searched
+        or any(conditions_by_question.values())
+    ):
         return ""
     way_out = "what has to be true under statements"
-    if watches:
-        way_out = f"the condition under watch of {next(iter(watches))}"
+    if conditions_by_question:
+        way_out = f"the condition under watch of {next(iter(conditions_by_question))}"
     elif not may_ask_for_opposite(study.title):
         way_out = f"the condition under seek or choose, or {way_out}"
     return f"the title asks yes or no, and nothing in the study answers it: write {way_out}"
@@ -210,11 +217,13 @@ def _default_variations(spec_part: object) -> Iterator[str]:
         yield from spec_part.default_variations
         yield from (
             description
-            for name in type(spec_part).model_fields
-            for description in _default_variations(getattr(spec_part, name))
+            for field_name in type(spec_part).model_fields
+            for description in _default_variations(getattr(spec_part, field_name))
         )
     elif isinstance(spec_part, list | tuple | dict):
-        members = spec_part.values() if isinstance(spec_part, dict) else spec_part
+        inner_parts = spec_part.values() if isinstance(spec_part, dict) else spec_part
         yield from (
-            description for member in members for description in _default_variations(member)
+            description
+            for inner_part in inner_parts
+            for description in _default_variations(inner_part)
         )

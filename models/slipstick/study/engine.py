@@ -245,7 +245,7 @@ class Engine:
         if (
             self.limits
             or not remaining_block_numbers
-            or len(remaining_block_numbers) >= 2 * self._executor_and_workers()[1]
+            or len(remaining_block_numbers) >= 2 * self._executor_and_worker_count()[1]
         ):
             return []
         return [
@@ -287,7 +287,7 @@ class Engine:
         progress: Progress,
     ) -> None:
         """Solve the remaining blocks, and keep every worker busy until all are solved."""
-        executor, worker_count = self._executor_and_workers()
+        executor, worker_count = self._executor_and_worker_count()
         # At least four groups for each worker, so that none is idle for long at the end.
         most_blocks_in_group = (
             1
@@ -295,7 +295,7 @@ class Engine:
             else max(1, min(_MOST_TOGETHER, len(block_numbers) // (4 * worker_count)))
         )
         waiting_block_numbers = deque(block_numbers)
-        tries_by_block = dict[int, int]()
+        try_count_by_block = dict[int, int]()
         group_by_future = dict[Future[Any], list[int]]()
         while waiting_block_numbers or group_by_future:
             # Twice as many as workers, so that each finds its next group at once, and few are lost
@@ -303,7 +303,7 @@ class Engine:
             while waiting_block_numbers and len(group_by_future) < 2 * worker_count:
                 # What was in a group that failed goes alone, so that it is known what fails.
                 group_size = (
-                    1 if waiting_block_numbers[0] in tries_by_block else most_blocks_in_group
+                    1 if waiting_block_numbers[0] in try_count_by_block else most_blocks_in_group
                 )
                 block_numbers_of_group = [
                     waiting_block_numbers.popleft()
@@ -318,7 +318,7 @@ class Engine:
                 # The process died: its blocks are tried again, each alone.
                 if results is None:
                     block_numbers_of_group, lost_count = _put_lost_blocks_first(
-                        block_numbers_of_group, tries_by_block
+                        block_numbers_of_group, try_count_by_block
                     )
                     reason = f"the process that solves it ended, {_MOST_TRIES} times"
                     results = [
@@ -373,7 +373,7 @@ class Engine:
             self.store.keep(block, result, seconds, self.limits)
         return result
 
-    def _executor_and_workers(self) -> tuple[Executor, int]:
+    def _executor_and_worker_count(self) -> tuple[Executor, int]:
         """Return the executor, started if need be, and the number of points that it solves at a
         time.
         """
@@ -381,12 +381,12 @@ class Engine:
         if self._executor is None:
             if self.on in (THREADS, PROCESSES):
                 self._executor = ThreadPoolExecutor(self.jobs)
-                self._workers = self.jobs
+                self._worker_count = self.jobs
             elif self.on == MPI:
-                self._executor, self._workers = _mpi_executor()
+                self._executor, self._worker_count = _mpi_executor()
             else:
-                self._executor, self._workers, self._close_cluster = _dask_executor(self.on)
-        return self._executor, self._workers
+                self._executor, self._worker_count, self._close_cluster = _dask_executor(self.on)
+        return self._executor, self._worker_count
 
 
 def _with_pace(progress: Progress, point_count: int) -> Progress:
@@ -394,14 +394,14 @@ def _with_pace(progress: Progress, point_count: int) -> Progress:
     solved so far.
     """
     # Time on the clock, since several workers solve at once.
-    pace = WorkPace(counts_wall_time=True)
+    work_pace = WorkPace(counts_wall_time=True)
     solved_count = 0
 
-    def report(new_points: int) -> None:
+    def report(new_point_count: int) -> None:
         nonlocal solved_count
-        solved_count += new_points
-        progress(new_points)
-        pace.check(solved_count, point_count, f"{point_count:,} points are solved")
+        solved_count += new_point_count
+        progress(new_point_count)
+        work_pace.check(solved_count, point_count, f"{point_count:,} points are solved")
 
     return report
 
@@ -439,17 +439,17 @@ def _dask_executor(address: str) -> tuple[Executor, int, Callable[[], object]]:
 
 
 def _put_lost_blocks_first(
-    block_numbers: Sequence[int], tries_by_block: dict[int, int]
+    block_numbers: Sequence[int], try_count_by_block: dict[int, int]
 ) -> tuple[list[int], int]:
     """Count one more try of each block whose process died. Return all blocks, with the blocks that
     have no try left at the beginning, and the number of these.
     """
     for block_number in block_numbers:
-        tries_by_block[block_number] = tries_by_block.get(block_number, 0) + 1
+        try_count_by_block[block_number] = try_count_by_block.get(block_number, 0) + 1
     lost_numbers = [
         block_number
         for block_number in block_numbers
-        if tries_by_block[block_number] >= _MOST_TRIES
+        if try_count_by_block[block_number] >= _MOST_TRIES
     ]
     return [
         *lost_numbers,

@@ -154,8 +154,8 @@ class Evaluator:
             for rows in row_blocks
         )
         table = PointTable.join(point_count, zip(row_blocks, solved_blocks, strict=True))
-        no_values = np.full(point_count, np.nan)
-        has_answer = np.isfinite(table.columns.get(self.form.quantity, no_values))
+        nan_column = np.full(point_count, np.nan)
+        has_answer = np.isfinite(table.columns.get(self.form.quantity, nan_column))
         columns = {
             # Some methods have parts of an answer, such as a utilization, where they have no time.
             name: np.where(has_answer, column, np.nan)
@@ -166,26 +166,28 @@ class Evaluator:
             # A point that could not be solved has no columns, and those of the others may not be
             # all.
             for name in wanted_names or (self.form.quantity,):
-                columns.setdefault(name, no_values)
+                columns.setdefault(name, nan_column)
         return replace(table, columns=columns)
 
-    def unit(self, column: str) -> str:
+    def unit(self, column_name: str) -> str:
         """Return the base unit of a column."""
-        return "s" if OVERHEAD in column else self.form.unit(column)
+        return "s" if OVERHEAD in column_name else self.form.unit(column_name)
 
     @cached_property
     def own_columns(self) -> dict[str, Array]:
         """The answers at the case's own values, as columns of one point."""
         return self.columns({})
 
-    def reason_without_answer(self, values: Mapping[str, Array], index: int) -> str:
+    def reason_without_answer(self, values: Mapping[str, Array], point_index: int) -> str:
         """Return the reason why a point has no answer."""
-        point_values = {path: array[index : index + 1] for path, array in values.items()}
+        point_values = {
+            path: array[point_index : point_index + 1] for path, array in values.items()
+        }
         return self.point_table(point_values, ()).failed.get(0, "no answer")
 
-    def answer(self, shares: int = 0, wanted_names: Collection[str] = ()) -> Answer:
+    def answer(self, share_count: int = 0, wanted_names: Collection[str] = ()) -> Answer:
         """Compute the answer at the case's own values, with the notes of the model. A simulation
-        computes at least `shares` shares.
+        computes at least `share_count` shares.
 
         Values that are not of the long run, such as ``time_until[door,2]``, are computed only if
         they are among the wanted names.
@@ -195,19 +197,21 @@ class Evaluator:
         KeyboardInterrupt : a simulation was interrupted, so that nothing is written of it
         """
         available_names = tuple(name for name in wanted_names if name in self.names)
-        own_answer, *other_answers = self.answers(self.solvable.method, shares, available_names)
+        own_answer, *other_answers = self.answers(
+            self.solvable.method, share_count, available_names
+        )
         if other_answers:  # as points of a sweep: joined, each end from the tightest
             own_answer = self.solvable.form.points({}).answer(0)
         return replace(own_answer, notes=(*self.built.notes, *own_answer.notes))
 
     def answers(
-        self, method: str | None, shares: int = 0, wanted_names: tuple[str, ...] = ()
+        self, method: str | None, share_count: int = 0, wanted_names: tuple[str, ...] = ()
     ) -> tuple[Answer, ...]:
         """Compute the answers at the case's own values by a given method; a method of bounds may
         give several.
         """
         simulation = replace(
-            self.solvable.simulation, shares=max(shares, self.solvable.simulation.shares)
+            self.solvable.simulation, shares=max(share_count, self.solvable.simulation.shares)
         )
         solvable = replace(self.solvable, method=method, simulation=simulation)
         (solved_block,) = solve([PointBlock(solvable, {}, 1, WHOLE, wanted_names)])
@@ -256,12 +260,12 @@ def unknown_value_message(
     The samples of the models are searched first, because a large model is built only for a name
     that no sample has.
     """
-    sampled_names = (
+    names_by_sample = (
         case_names.sample_answer_names if isinstance(case_names, CaseNames) else case_names
         for case_names in names_by_case
     )
-    if any(name in names for names in sampled_names) or any(
-        name in names for names in names_by_case
+    if any(name in names_of_case for names_of_case in names_by_sample) or any(
+        name in names_of_case for names_of_case in names_by_case
     ):
         return ""
     known_names = list(dict.fromkeys(name for case_names in names_by_case for name in case_names))
@@ -309,22 +313,22 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
 
 
 def with_overheads(
-    cases: Mapping[str, Answer], base: str, wanted_values: Sequence[str]
+    cases: Mapping[str, Answer], base_name: str, wanted_values: Sequence[str]
 ) -> dict[str, Answer]:
     """Return the answers of cases, with the overhead and the overhead reduction if requested.
 
     Parameters
     ----------
     cases : answers by case
-    base : the case that the others are compared with
+    base_name : the case that the others are compared with
     wanted_values : values that a study asks for
     """
     if not {OVERHEAD, REDUCTION} & set(wanted_values):
         return dict(cases)
-    overhead_of_base = _overhead_with_interval(cases[base]) if base in cases else None
+    overhead_of_base = _overhead_with_interval(cases[base_name]) if base_name in cases else None
     return {
         # The base is not compared with itself.
-        name: _with_overhead(answer, overhead_of_base if name != base else None)
+        name: _with_overhead(answer, overhead_of_base if name != base_name else None)
         for name, answer in cases.items()
     }
 

@@ -98,7 +98,7 @@ class Journal:
     ) -> None:
         self.path = folder / NAME
         self.run_description = run_description
-        self.reused_points = 0
+        self.reused_point_count = 0
         self._requested_keys: set[bytes] = set()
         self._new_keys: set[bytes] = set()
         self._is_damaged = False
@@ -117,7 +117,7 @@ class Journal:
         for block_key in (block.key, _failure_key(block, limits)):
             if (result := self._stored_result(block_key)) is not None:
                 point_count = self._mark_requested(block, block_key)
-                self.reused_points += 0 if block_key in self._new_keys else point_count
+                self.reused_point_count += 0 if block_key in self._new_keys else point_count
                 return result
         return None
 
@@ -257,10 +257,10 @@ class StoredPoints:
     the run.
     """
 
-    points: int = 0
-    failed: int = 0
+    point_count: int = 0
+    failed_count: int = 0
     run_description: Mapping[str, str] = field(default_factory=dict)
-    running: bool = False
+    is_running: bool = False
 
 
 def stored_points(folder: Path) -> StoredPoints:
@@ -283,7 +283,7 @@ def stored_points(folder: Path) -> StoredPoints:
             sqlite3.connect(f"{database_path.absolute().as_uri()}?mode=ro", uri=True)
         ) as connection:
             if not connection.execute("select count(*) from sqlite_master").fetchone()[0]:
-                return StoredPoints(running=True)  # a run has just made it
+                return StoredPoints(is_running=True)  # a run has just made it
             point_count, failed_count = connection.execute(
                 "select coalesce(sum(points), 0), coalesce(sum(failed), 0) from points"
             ).fetchone()

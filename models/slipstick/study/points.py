@@ -42,7 +42,7 @@ Progress = Callable[[int], object]
 """A function that is called with the number of points solved since its last call."""
 
 
-def ignore_progress(points: int) -> None:
+def ignore_progress(point_count: int) -> None:
     """Do nothing; this is the progress function where no progress is shown."""
 
 
@@ -102,13 +102,19 @@ class SolvableModel:
     def own_values(self) -> dict[str, float]:
         """Return the model's own values of its parameters."""
         return {
-            name: entry.value for name, entry in self.parameters.items() if entry.value is not None
+            name: parameter.value
+            for name, parameter in self.parameters.items()
+            if parameter.value is not None
         }
 
     def __getstate__(self) -> dict[str, Any]:
         # Compiled models hold functions that cannot be sent to another process; each compiles its
         # own.
-        return {name: array for name, array in self.__dict__.items() if name != "form"}
+        return {
+            name: attribute_value
+            for name, attribute_value in self.__dict__.items()
+            if name != "form"
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,27 +263,27 @@ def solve_block(block: Block) -> SolvedBlock:
     """
     if isinstance(block, ReplicationBlock):
         replication_result = block.replication.run()
-        if replication_result.stopped == "interrupted":
+        if replication_result.stop_cause == "interrupted":
             raise KeyboardInterrupt
         return SolvedBlock(run=replication_result)
     if block.result_kind == WHOLE:
         return _whole_answers(block.solvable, block.value_names or ())
     form = block.solvable.form
-    points = (
+    point_answers = (
         form.brief_points(block.values) if block.result_kind == BRIEF else form.points(block.values)
     )
     # An interrupted solve must not be stored as a result.
-    if points.interrupted:
+    if point_answers.interrupted:
         raise KeyboardInterrupt
     columns = {
         # A column of equal values may be stored as one number.
         name: np.broadcast_to(values, (block.count,))
-        for name, values in points.columns().items()
+        for name, values in point_answers.columns().items()
     }
     if block.result_kind == BRIEF:
         columns = {form.quantity: columns[form.quantity]}
-        return SolvedBlock(columns, points.provenance(block.count))
-    columns |= _derived_columns(block, points, columns)
+        return SolvedBlock(columns, point_answers.provenance(block.count))
+    columns |= _derived_columns(block, point_answers, columns)
     if block.value_names is not None and not block.with_all_columns:
         columns = {
             name: column
@@ -289,15 +295,24 @@ def solve_block(block: Block) -> SolvedBlock:
     if block.with_reasons or block.count == 1:
         quantity_column = columns.get(form.quantity, np.full(block.count, np.nan))
         for index in np.flatnonzero(~np.isfinite(quantity_column)).tolist():
-            answer = points.answer(index if len(points) > 1 else 0, shares=False)
+            answer = point_answers.answer(index if len(point_answers) > 1 else 0, shares=False)
             reason_by_index[index] = answer.failed or "no answer"
     # A single limit holds for all points of the block.
-    limits = {
-        key: limit * (block.count // len(limit)) for key, limit in points.limiting_stages().items()
+    limiting_stages_by_pipeline = {
+        pipeline_name: stage_names * (block.count // len(stage_names))
+        for pipeline_name, stage_names in point_answers.limiting_stages().items()
     }
     indices = range(block.count if block.with_answers else 0)
-    answers = tuple(points.answer(index if len(points) > 1 else 0) for index in indices)
-    return SolvedBlock(columns, points.provenance(block.count), reason_by_index, limits, answers)
+    answers = tuple(
+        point_answers.answer(index if len(point_answers) > 1 else 0) for index in indices
+    )
+    return SolvedBlock(
+        columns,
+        point_answers.provenance(block.count),
+        reason_by_index,
+        limiting_stages_by_pipeline,
+        answers,
+    )
 
 
 def _whole_answers(solvable: SolvableModel, value_names: Sequence[str]) -> SolvedBlock:
@@ -312,7 +327,7 @@ def _whole_answers(solvable: SolvableModel, value_names: Sequence[str]) -> Solve
 
 
 def _derived_columns(
-    block: PointBlock, points: Answers, columns: Mapping[str, Array]
+    block: PointBlock, point_answers: Answers, columns: Mapping[str, Array]
 ) -> dict[str, Array]:
     """Return the requested columns that the points do not have: the overhead, which is computed
     from other columns, and quantiles and transient values, which are computed point by point.
@@ -337,22 +352,24 @@ def _derived_columns(
         available_names = names_of(model, block.solvable.method)
         single_point_names = [name for name in single_point_names if name in available_names]
         added_columns |= _quantile_columns(
-            points, single_point_names, block.count
+            point_answers, single_point_names, block.count
         ) | _transient_columns(block, single_point_names)
     return added_columns
 
 
 def _quantile_columns(
-    points: Answers, value_names: Sequence[str], point_count: int
+    point_answers: Answers, value_names: Sequence[str], point_count: int
 ) -> dict[str, Array]:
     """Return the requested quantiles and their intervals [points]. Exact methods compute them one
     point after the other.
     """
     value_names = [name for name in value_names if name.startswith(_QUANTILE_PREFIXES)]
     # Only methods that keep the details of a solution compute these point by point.
-    if not value_names or points.solution.detail is None:
+    if not value_names or point_answers.solution.detail is None:
         return {}
-    answers_of_points = [points.answer(row, shares=False) for row in range(len(points))]
+    answers_of_points = [
+        point_answers.answer(row, shares=False) for row in range(len(point_answers))
+    ]
     columns = {name: [answer.find(name) for answer in answers_of_points] for name in value_names}
     for name in value_names:
         intervals = [answer.ends(name) for answer in answers_of_points]
@@ -377,13 +394,13 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
     solvable = block.solvable
     if not any(map(is_transient, names)):
         return {}
-    transient_values = FUNCTIONS["transient values"]
+    compute_transient_values = FUNCTIONS["transient values"]
     values_of_points = (
         {path: float(values[row % len(values)]) for path, values in varied_values.items()}
         for row in range(block.count)
     )
     transient_values_of_points = [
-        transient_values(
+        compute_transient_values(
             solvable.model,
             names,
             {**solvable.own_values, **point_values},

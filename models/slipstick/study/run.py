@@ -31,7 +31,7 @@ from slipstick.errors import AbsentValue, ModelError, NoAnswerError, Problem, Sp
 from slipstick.extensions import code_hash
 from slipstick.late import np
 from slipstick.limits import announcing_for, with_limits
-from slipstick.method.names import first_quantity, is_transient
+from slipstick.method.names import is_transient, name_of_first_quantity
 from slipstick.model.system import need_model
 from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.schema.inputs import REFERENCES, Settings, given_values
@@ -128,11 +128,11 @@ class PreparedStudy:
         """SHA-256 of every file read, by name."""
         return dict(sorted(self.context.library.hashes.items()))
 
-    def values_in_pictures(self, sweep: str) -> list[str]:
+    def values_in_pictures(self, sweep_name: str) -> list[str]:
         """Return the names of the values of a sweep that pictures show."""
         names: dict[str, None] = {}
         for picture in self.spec.pictures:
-            if isinstance(picture, LinesSpec | MapSpec) and picture.sweep == sweep:
+            if isinstance(picture, LinesSpec | MapSpec) and picture.sweep == sweep_name:
                 names |= dict.fromkeys(
                     picture.y if isinstance(picture, LinesSpec) else [picture.value]
                 )
@@ -148,7 +148,7 @@ class PreparedStudy:
 
         count_by_sweep = {
             sweep_name: sum(
-                group.form.simulated_count(group.values, len(group.rows))
+                group.form.simulated_point_count(group.values, len(group.rows))
                 for group in plan.groups
                 if isinstance(group.form, LadderForm)
             )
@@ -163,9 +163,11 @@ class PreparedStudy:
     @property
     def point_count(self) -> int:
         """The number of points to solve, including the cases."""
-        question_points = sum(question.points for question in self.questions.values())
+        question_point_count = sum(question.points for question in self.questions.values())
         return (
-            len(self.cases) + question_points + sum(len(plan.cases) for plan in self.plans.values())
+            len(self.cases)
+            + question_point_count
+            + sum(len(plan.case_by_point) for plan in self.plans.values())
         )
 
 
@@ -336,7 +338,7 @@ def _sweep_models(
 def _with_first_quantities(spec: StudySpec, cases: Iterable[Evaluator]) -> StudySpec:
     """Return a study that asks for the first quantity of each of its models."""
     first_quantities = [
-        first_quantity(case.built.sample.model, case.built.options.method) for case in cases
+        name_of_first_quantity(case.built.sample.model, case.built.options.method) for case in cases
     ]
     return spec.model_copy(update={"answer": list(dict.fromkeys(first_quantities)) or ["time"]})
 
@@ -371,10 +373,10 @@ def _check_value_names(
             problems.append(study.problem(path, message))
 
     if "answer" in study.spec.model_fields_set:
-        all_value_names = [names_by_answer[name] for name in cases]
-        all_value_names += itertools.chain.from_iterable(names_by_sweep.values())
+        names_of_all_answers = [names_by_answer[name] for name in cases]
+        names_of_all_answers += itertools.chain.from_iterable(names_by_sweep.values())
         for index, name in enumerate(study.spec.answer):
-            check_value_name(("answer", index), name, all_value_names)
+            check_value_name(("answer", index), name, names_of_all_answers)
     for index, picture in enumerate(study.spec.pictures):
         path: Place = ("pictures", index)
         if isinstance(picture, TimelineSpec):
@@ -470,7 +472,7 @@ def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -
     inputs_by_case: dict[str, object] = {}
     questions = study.questions.values()
     question_names = (name for question in questions for name in question.named_values)
-    wanted_names = list(dict.fromkeys([*spec.answer, *question_names, *_named_columns(spec)]))
+    wanted_names = list(dict.fromkeys([*spec.answer, *question_names, *_named_column_names(spec)]))
     for case, settings in cases.items():
         with announcing_for(case):
             answers[case], inputs_by_case[case] = _solve_case(
@@ -556,7 +558,7 @@ def _order_questions(study: PreparedStudy, results: Results) -> Results:
     )
 
 
-def _named_columns(spec: StudySpec) -> Iterator[str]:
+def _named_column_names(spec: StudySpec) -> Iterator[str]:
     """Yield the names of values that questions have in fields of the type `Column`."""
     for question in spec.questions.values():
         for _, question_spec in parts_of(question):
@@ -611,7 +613,7 @@ def _solve_case(
         solved_answer = case_evaluator.answer(ALL_SHARES if needs_shares else 0, wanted_names)
     except NoAnswerError as error:
         raise NoAnswerError(f"case {name}: {error}", error.other_method) from error
-    if case_evaluator.built.uncertain.paths:
+    if case_evaluator.built.uncertain_values.paths:
         solved_answer = with_intervals(solved_answer, case_evaluator)
     answer = replace(
         solved_answer,
@@ -639,10 +641,12 @@ def _without_titles(value: Any) -> Any:
 
 def _timelines_of_pictures(study: PreparedStudy) -> dict[str, Timeline]:
     timelines = {}
-    for spec in study.spec.pictures:
-        if isinstance(spec, TimelineSpec):
-            case_evaluator = evaluator(spec.case, study.cases[spec.case], study.context.library)
-            timelines[spec.name] = case_evaluator.built.timeline(spec.cycles)
+    for picture in study.spec.pictures:
+        if isinstance(picture, TimelineSpec):
+            case_evaluator = evaluator(
+                picture.case, study.cases[picture.case], study.context.library
+            )
+            timelines[picture.name] = case_evaluator.built.timeline(picture.cycles)
     return timelines
 
 
@@ -652,7 +656,7 @@ def _solve_sweep(study: PreparedStudy, name: str, plan: SweepPlan, **options: An
     sweep = solve_plan(
         name, plan, list(dict.fromkeys([*study.spec.answer, *drawn_names])), **options
     )
-    pipelines = [
+    pipeline_names = [
         split_name(drawn_name)[1]
         for drawn_name in drawn_names
         if split_name(drawn_name)[0] == "limit"
@@ -666,7 +670,7 @@ def _solve_sweep(study: PreparedStudy, name: str, plan: SweepPlan, **options: An
     ]
     empty_columns = {missing_name: np.full(len(sweep), np.nan) for missing_name in missing_names}
     missing_units = {missing_name: unit_of(missing_name) for missing_name in missing_names}
-    empty_limits = {pipeline: [""] * len(sweep) for pipeline in pipelines}
+    empty_limits = {pipeline_name: [""] * len(sweep) for pipeline_name in pipeline_names}
     return replace(
         sweep,
         columns={**sweep.columns, **empty_columns},
@@ -680,12 +684,12 @@ def _absent_value_notes(
 ) -> list[str]:
     """Return notes on requested values that no point has, or only some of the points."""
     known_names = {name for answer in answers.values() for name in answer.names} | {
-        column for sweep in sweeps for column in sweep.columns
+        column_name for sweep in sweeps for column_name in sweep.columns
     }
     known_names |= {
         f"limit[{limit.pipeline}]" for answer in answers.values() for limit in answer.limits
     }
-    known_names |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
+    known_names |= {f"limit[{pipeline_name}]" for sweep in sweeps for pipeline_name in sweep.limits}
     has_answer = any(not answer.failed for answer in answers.values())
     # Where every case failed, the reasons of the failures say more.
     absent_names = (

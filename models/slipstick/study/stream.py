@@ -184,10 +184,10 @@ def write_points(
             progress(len(point_numbers))
 
     # Polars takes one group of rows after the other from this source, so that memory holds no more.
-    table = polars.io.plugins.register_io_source(data_frames, schema=type_by_column)
+    lazy_frame = polars.io.plugins.register_io_source(data_frames, schema=type_by_column)
     metadata = {"units": json.dumps(unit_by_column), "notes": json.dumps(notes)}
     with replacement_file(path) as temporary_path:
-        table.sink_parquet(temporary_path, row_group_size=ROWS_PER_GROUP, metadata=metadata)
+        lazy_frame.sink_parquet(temporary_path, row_group_size=ROWS_PER_GROUP, metadata=metadata)
     return StreamedSweep(
         path, written_count, failed_count, outside_count, unit_by_value, refusal_reasons, notes
     )
@@ -200,21 +200,23 @@ def _columns_and_notes(
     case; raise if it cannot be computed.
     """
     notes: dict[str, tuple[str, ...]] = {}
-    columns = list[str]()
+    column_names = list[str]()
     for case_points in points_of_cases:
         _refuse_uncomputable(case_points)
         # The first point tells the columns, which the writer has to know before any row.
-        first_point = np.zeros(1, dtype=np.int64)
-        first_values, *_ = _solve_points(case_points, names, first_point)
+        first_point_number = np.zeros(1, dtype=np.int64)
+        first_values, *_ = _solve_points(case_points, names, first_point_number)
         if absent_names := [name for name in names if name not in first_values]:
             raise ModelError(
                 f"{absent_names[0]} is no value that {first_values['method'][0]} computes for"
                 " arrays of points; leave it out, or run the study with fewer points"
             )
-        answers = case_points.solvable.form.points(_values_at_points(case_points, first_point))
+        answers = case_points.solvable.form.points(
+            _values_at_points(case_points, first_point_number)
+        )
         notes[case_points.case] = answers.answer(0).notes
-        columns += first_values
-    return columns, notes
+        column_names += first_values
+    return column_names, notes
 
 
 def _point_number_blocks(

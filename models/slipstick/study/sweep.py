@@ -58,14 +58,15 @@ class PointGroup:
     values : number of each varied path at each point, in base units
     rows : indices of the points in the sweep
     notes : notes on the model, in words
-    uncertain : evaluator of the case if some of its settings are ranges or fitted values; else None
+    uncertain_evaluator : evaluator of the case if some of its settings are ranges or fitted values;
+        else None
     """
 
     solvable: SolvableModel
     values: Mapping[str, Array]
     rows: NDArray[np.intp]
     notes: Sequence[str] = ()
-    uncertain: Evaluator | None = None
+    uncertain_evaluator: Evaluator | None = None
 
     @property
     def form(self) -> CompiledModel:
@@ -81,16 +82,16 @@ class SweepPlan:
     ----------
     axes : what is varied
     points : value of each axis at each point
-    cases : case of each point
+    case_by_point : case of each point
     groups : the points, by what can be solved together
-    zipped : whether the axes move together
+    is_zipped : whether the axes move together
     """
 
     axes: tuple[Axis, ...]
     points: Mapping[str, Sequence[float | str] | Array]
-    cases: tuple[str, ...]
+    case_by_point: tuple[str, ...]
     groups: tuple[PointGroup, ...]
-    zipped: bool
+    is_zipped: bool
 
 
 class _AxisWithNodes(NamedTuple):
@@ -162,10 +163,12 @@ def sweep_as_arrays(
     axes_with_nodes = _axes_with_nodes(definition, settings, library)
     first_nodes = {axis.path: nodes[0] for axis, nodes in axes_with_nodes}
     # A file of points is written by one compiled model.
-    if rebuilding_axes := _axes_that_rebuild(case, axes_with_nodes, settings, first_nodes, library):
+    if rebuilding_axis_indexes := _indexes_of_rebuilding_axes(
+        case, axes_with_nodes, settings, first_nodes, library
+    ):
         reason = "needs a model for each of its values; write a file of points for each of them"
         raise definition.error_at(
-            f"{axes_with_nodes[rebuilding_axes[0]].axis.path} {reason}", "axes"
+            f"{axes_with_nodes[rebuilding_axis_indexes[0]].axis.path} {reason}", "axes"
         )
     case_evaluator = evaluator(case, {**settings, **first_nodes}, library)
     return case_evaluator, {axis.path: np.array(axis.values) for axis, _ in axes_with_nodes}
@@ -337,19 +340,21 @@ def _point_groups(
     """
     # Every varied path is set to its first value, so that an optional one is there to be varied.
     first_nodes = {axis.path: nodes[0] for axis, nodes in axes_with_nodes}
-    rebuilding_axes = _axes_that_rebuild(case, axes_with_nodes, settings, first_nodes, library)
+    rebuilding_axis_indexes = _indexes_of_rebuilding_axes(
+        case, axes_with_nodes, settings, first_nodes, library
+    )
     point_groups: list[PointGroup] = []
     row_arrays: list[NDArray[np.intp]] = []
     for rows in (
-        _rows_by_values(indices_by_axis[rebuilding_axes])
-        if rebuilding_axes
+        _rows_by_values(indices_by_axis[rebuilding_axis_indexes])
+        if rebuilding_axis_indexes
         else [np.arange(indices_by_axis.shape[1])]
     ):
         changed_nodes = {
             axes_with_nodes[axis_index].axis.path: axes_with_nodes[axis_index].nodes[
                 indices_by_axis[axis_index, rows[0]]
             ]
-            for axis_index in rebuilding_axes
+            for axis_index in rebuilding_axis_indexes
         }
         group_evaluator = evaluator(case, {**settings, **first_nodes, **changed_nodes}, library)
         values = {
@@ -363,7 +368,9 @@ def _point_groups(
         model_values = {
             path: array[condition_holds] for path, array in values.items() if path in model_paths
         }
-        uncertain_evaluator = group_evaluator if group_evaluator.built.uncertain.paths else None
+        uncertain_evaluator = (
+            group_evaluator if group_evaluator.built.uncertain_values.paths else None
+        )
         point_groups.append(
             PointGroup(
                 group_evaluator.solvable,
@@ -385,7 +392,7 @@ def _point_groups(
     return placed_groups, sorted_rows
 
 
-def _axes_that_rebuild(
+def _indexes_of_rebuilding_axes(
     case: str,
     axes_with_nodes: Sequence[_AxisWithNodes],
     settings: Settings,
@@ -396,18 +403,18 @@ def _axes_that_rebuild(
     structure.
     """
     form = evaluator(case, {**settings, **first_nodes}, library).form
-    rebuilding_axes = []
+    rebuilding_axis_indexes = []
     for axis_index, (axis, nodes) in enumerate(axes_with_nodes):
         if axis.has_names or (
             axis.path not in form.parameters and len(nodes) <= MOST_VALUES_CHECKED
         ):
-            rebuilding_axes.append(axis_index)
+            rebuilding_axis_indexes.append(axis_index)
         elif axis.path not in form.parameters:
             # Too many to build a model for each, so none may shape it: the extremes must be
             # possible, too.
             for index in indices_to_check(nodes):
                 evaluator(case, {**settings, **first_nodes, axis.path: nodes[index]}, library)
-    return rebuilding_axes
+    return rebuilding_axis_indexes
 
 
 def _rows_by_values(indices_by_axis: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
@@ -479,10 +486,12 @@ def _with_bands(sweep: Sweep, plan: SweepPlan, value_names: Sequence[str]) -> Sw
     """Return the sweep with the ends of intervals of the requested values, where settings are
     uncertain.
     """
-    uncertain_groups = [
-        (group, group.uncertain) for group in plan.groups if group.uncertain is not None
+    groups_and_evaluators = [
+        (group, group.uncertain_evaluator)
+        for group in plan.groups
+        if group.uncertain_evaluator is not None
     ]
-    if not uncertain_groups:
+    if not groups_and_evaluators:
         return sweep
     column_names = [
         column_name
@@ -491,10 +500,10 @@ def _with_bands(sweep: Sweep, plan: SweepPlan, value_names: Sequence[str]) -> Sw
         if column_name in sweep.columns
     ]
     rows_and_bands = []
-    for group, case in uncertain_groups:
+    for group, uncertain_case in groups_and_evaluators:
         columns = {name: sweep.columns[name][group.rows] for name in column_names}
         rows_and_bands.append(
-            (group.rows, interval_ends(case, group.values, columns, len(group.rows)))
+            (group.rows, interval_ends(uncertain_case, group.values, columns, len(group.rows)))
         )
     band_columns = join_columns(len(sweep), rows_and_bands)
     for column_name, column in band_columns.items():
@@ -564,9 +573,14 @@ def _group_blocks(
 def _point_in_words(plan: SweepPlan, row: int) -> str:
     """Return the case of a point and its values, in base units."""
     values = (plan.points[axis.path][row] for axis in plan.axes)
-    texts = [value if isinstance(value, str) else f"{value:g}" for value in values]
-    pairs = zip(plan.axes, texts, strict=True)
-    return ", ".join([plan.cases[row], *(f"{axis.path} = {text}" for axis, text in pairs)])
+    value_texts = [value if isinstance(value, str) else f"{value:g}" for value in values]
+    axes_and_texts = zip(plan.axes, value_texts, strict=True)
+    return ", ".join(
+        [
+            plan.case_by_point[row],
+            *(f"{axis.path} = {value_text}" for axis, value_text in axes_and_texts),
+        ]
+    )
 
 
 def _axis_values(
@@ -592,39 +606,39 @@ def _sweep_of_blocks(
     solved_blocks: Sequence[SolvedBlock],
 ) -> Sweep:
     """Return a sweep with the results of its solved blocks at their rows."""
-    point_count = len(plan.cases)
+    point_count = len(plan.case_by_point)
     # Each method knows the units of what it has.
-    form_by_quantity: dict[str, CompiledModel] = {}
+    form_by_column: dict[str, CompiledModel] = {}
     answer_by_row: dict[int, Answer] = {}
     for (group, rows, _), solved_block in zip(group_blocks, solved_blocks, strict=True):
         # A block of failures only has no columns, but its first quantity is needed to show that
         # there is no answer.
         if solved_block.failed:
-            form_by_quantity.setdefault(group.form.quantity, group.form)
-        form_by_quantity.update(
-            (quantity, group.form)
-            for quantity in solved_block.columns
-            if quantity not in form_by_quantity
+            form_by_column.setdefault(group.form.quantity, group.form)
+        form_by_column.update(
+            (column_name, group.form)
+            for column_name in solved_block.columns
+            if column_name not in form_by_column
         )
         for row, point_answer in zip(rows.tolist(), solved_block.answers, strict=False):
             answer_by_row[row] = _with_coordinates(plan, row, point_answer, group.notes)
     row_arrays = (rows for _, rows, _ in group_blocks)
     table = PointTable.join(point_count, zip(row_arrays, solved_blocks, strict=True))
     columns = {
-        quantity: table.columns.get(quantity, np.full(point_count, np.nan))
-        for quantity in form_by_quantity
+        column_name: table.columns.get(column_name, np.full(point_count, np.nan))
+        for column_name in form_by_column
     }
     reason_by_row = _reasons_by_row(plan, columns, table.failed)
     for column in columns.values():
         column[list(reason_by_row)] = np.nan
     unit_by_column = {
-        quantity: "s" if OVERHEAD in quantity else form.unit(quantity)
-        for quantity, form in form_by_quantity.items()
+        column_name: "s" if OVERHEAD in column_name else form.unit(column_name)
+        for column_name, form in form_by_column.items()
     }
     return Sweep(
         name=name,
         axes=plan.axes,
-        cases=plan.cases,
+        cases=plan.case_by_point,
         points=plan.points,
         columns=columns,
         units=unit_by_column,
@@ -691,12 +705,12 @@ def _has_effect(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> boo
     in this axis only.
     """
     # Zipped axes move together, and so matter together.
-    other_paths = [] if plan.zipped else [axis.path for axis in plan.axes if axis.path != path]
+    other_paths = [] if plan.is_zipped else [axis.path for axis in plan.axes if axis.path != path]
     value_indices = [
         np.unique(np.asarray(plan.points[other_path]), return_inverse=True)[1].reshape(-1)
         for other_path in other_paths
     ]
-    case_indices = np.unique(np.asarray(plan.cases), return_inverse=True)[1].reshape(-1)
+    case_indices = np.unique(np.asarray(plan.case_by_point), return_inverse=True)[1].reshape(-1)
     _, combination_by_row = np.unique(
         np.stack([case_indices, *value_indices]), axis=1, return_inverse=True
     )

@@ -47,18 +47,18 @@ MOST_SHARES = 5
 """The largest number of settings whose shares of the width a note names."""
 
 
-def drawn_settings(uncertain_values: UncertainValues, count: int = POINTS) -> dict[str, Array]:
+def drawn_settings(uncertain_values: UncertainValues, draw_count: int = POINTS) -> dict[str, Array]:
     """Draw values of all uncertain settings from their joint distribution, (count,) each.
 
     Parameters
     ----------
     uncertain_values : the settings
-    count : how many points, a power of two
+    draw_count : how many points, a power of two
     """
-    return _settings_at(uncertain_values, _normal_draws(uncertain_values, count))
+    return _settings_at(uncertain_values, _normal_draws(uncertain_values, draw_count))
 
 
-def _normal_draws(uncertain_values: UncertainValues, count: int) -> Array:
+def _normal_draws(uncertain_values: UncertainValues, draw_count: int) -> Array:
     """Draw independent standard normal values, (count, settings)."""
     coordinate_names = [f"{index:04d}" for index in range(len(uncertain_values.paths))]
     distribution = Uncertainty("normal", 0.0, 1.0)
@@ -66,7 +66,7 @@ def _normal_draws(uncertain_values: UncertainValues, count: int) -> Array:
         # The stream does not depend on the seed of simulations, so that all cases of a study are
         # compared at the same draws.
         dict.fromkeys(coordinate_names, distribution),
-        count,
+        draw_count,
         random_stream(0, "uncertain settings"),
     )
     return np.column_stack([column_by_name[name] for name in coordinate_names])
@@ -80,9 +80,9 @@ def _settings_at(uncertain_values: UncertainValues, normal_draws: Array) -> dict
     eigenvalues, eigenvectors = np.linalg.eigh(np.array(uncertain_values.covariance))
     covariance_root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     # Settings are lognormal: rates and times are positive, and their ranges are given by factors.
-    log_settings = np.array(uncertain_values.centre) + normal_draws @ covariance_root.T
+    log_settings = np.array(uncertain_values.log_middles) + normal_draws @ covariance_root.T
     column_by_path = dict(zip(uncertain_values.paths, np.exp(log_settings).T, strict=True))
-    for path in uncertain_values.counts:
+    for path in uncertain_values.count_paths:
         column_by_path[path] = np.maximum(np.rint(column_by_path[path]), 1.0)
     return column_by_path
 
@@ -93,7 +93,7 @@ def columns_of_draws(
     draw_count: int,
     varied_values: Mapping[str, Array] | None = None,
     point_count: int = 1,
-    quadratic: bool | None = None,
+    is_quadratic: bool | None = None,
 ) -> dict[str, Array]:
     """Solve a case at draws of its uncertain settings; return the columns of values [draws,
     points].
@@ -114,9 +114,9 @@ def columns_of_draws(
     names : the columns to give
     draw_count : how many draws
     varied_values, point_count : what is varied beside the settings, and at how many points
-    quadratic : whether values are taken as quadratic; None: where they are simulated
+    is_quadratic : whether values are taken as quadratic; None: where they are simulated
     """
-    uncertain_values = case.built.uncertain
+    uncertain_values = case.built.uncertain_values
     quick_case = _quick_case(case)
     normal_draws = _normal_draws(uncertain_values, draw_count)
     setting_count = len(uncertain_values.paths)
@@ -137,11 +137,11 @@ def columns_of_draws(
             for name, column in columns.items()
         }
 
-    if quadratic is None:
-        quadratic = quick_case.form.is_estimated and 2 * setting_count + 1 < draw_count
-    if not quadratic:
+    if is_quadratic is None:
+        is_quadratic = quick_case.form.is_estimated and 2 * setting_count + 1 < draw_count
+    if not is_quadratic:
         return solve_draws(normal_draws)
-    if counts := sorted(uncertain_values.counts):
+    if counts := sorted(uncertain_values.count_paths):
         raise NoAnswerError(
             f"{counts[0]} is a whole number, between whose values no simulation is interpolated, so"
             f" it has no range here; {SOLVE_EACH}"
@@ -267,7 +267,7 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     ------
     NoAnswerError : a setting shapes the model, so that its range would be many models
     """
-    uncertain_values = case.built.uncertain
+    uncertain_values = case.built.uncertain_values
     if not uncertain_values.paths or answer.failed:
         return answer
     _refuse_shaping_settings(case.built, uncertain_values)
@@ -289,7 +289,7 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
 
 
 def drawn_columns(
-    case: Evaluator, values: Mapping[str, Array], names: Collection[str], count: int
+    case: Evaluator, values: Mapping[str, Array], names: Collection[str], point_count: int
 ) -> dict[str, Array]:
     """Solve each point at the same draws of the uncertain settings; return columns of shape (draws,
     count).
@@ -299,18 +299,18 @@ def drawn_columns(
     case : whose settings are uncertain
     values : by path, what is varied, and has no range then [count]
     names : the columns to give
-    count : how many points
+    point_count : how many points
 
     Raises
     ------
     NoAnswerError : a setting shapes the model
     """
-    _refuse_shaping_settings(case.built, case.built.uncertain)
-    return columns_of_draws(case, names, BAND_DRAWS, values, count)
+    _refuse_shaping_settings(case.built, case.built.uncertain_values)
+    return columns_of_draws(case, names, BAND_DRAWS, values, point_count)
 
 
 def interval_ends(
-    case: Evaluator, values: Mapping[str, Array], columns: Mapping[str, Array], count: int
+    case: Evaluator, values: Mapping[str, Array], columns: Mapping[str, Array], point_count: int
 ) -> dict[str, Array]:
     """Return the ends of the intervals of columns, such as ``low[time]``, widened by the
     uncertainty of the settings: the middle nine tenths of the draws.
@@ -324,15 +324,15 @@ def interval_ends(
     case : what was solved; nothing is returned where none of its settings is uncertain
     values : by path, what is varied [count]
     columns : what was found there [count]
-    count : how many points
+    point_count : how many points
     """
-    uncertain_values = case.built.uncertain
+    uncertain_values = case.built.uncertain_values
     value_names = [name for name in columns if split_name(name)[0] not in ("low", "high", "once")]
     if not uncertain_values.paths or not value_names:
         return {}
     ends_by_name = {}
     own_columns = _quick_case(case).columns(values, value_names)
-    for name, draws in drawn_columns(case, values, value_names, count).items():
+    for name, draws in drawn_columns(case, values, value_names, point_count).items():
         column = columns[name]
         noise = uncertain_values.noise.get(name, 0.0)
         has_answer = np.isfinite(draws)
@@ -344,13 +344,14 @@ def interval_ends(
         # fits an answer by another method; beside a value of 0 it is taken as it is.
         is_zero = own_columns[name] == 0.0
         scale_factor = np.where(is_zero, 1.0, column / np.where(is_zero, 1.0, own_columns[name]))
-        for end, quantile, sign in (
+        for end, probability, sign in (
             ("low", LOW_PROBABILITY, -1.0),
             ("high", HIGH_PROBABILITY, 1.0),
         ):
             draw_distance = (
                 np.maximum(
-                    sign * (np.nanquantile(answered_draws, quantile, axis=0) - own_columns[name]),
+                    sign
+                    * (np.nanquantile(answered_draws, probability, axis=0) - own_columns[name]),
                     0.0,
                 )
                 * scale_factor
@@ -380,7 +381,7 @@ def paired_saving(case: Evaluator, changed_case: Evaluator, path: str, factor: f
     factor : by which it was multiplied; a draw of it is multiplied as well
     """
     quantity = case.form.quantity
-    setting_draws = drawn_settings(case.built.uncertain)
+    setting_draws = drawn_settings(case.built.uncertain_values)
     changed_draws = {
         name: value * factor if name == path else value for name, value in setting_draws.items()
     }
@@ -481,13 +482,13 @@ def _range_notes(
         yield f"values {uncertain_values.source}; other paths keep theirs"
 
 
-def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]:
+def width_shares(setting_draws: Mapping[str, Array], values: Array) -> dict[str, float]:
     """Return the share of each setting in the variance of logarithms, largest first; joint effects
     are divided by covariance.
 
     Parameters
     ----------
-    points : drawn settings by path
+    setting_draws : drawn settings by path
     values : the value at each point
 
     Raises
@@ -498,9 +499,9 @@ def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]
     >>> {name: round(part, 2) for name, part in width_shares({"x": x, "y": y}, x**2 * y).items()}
     {'x': 0.8, 'y': 0.2}
     """
-    if any(len(column) != len(values) for column in points.values()):
+    if any(len(column) != len(values) for column in setting_draws.values()):
         raise ModelError("every setting has as many points as there are values")
-    log_settings = np.log(np.column_stack(list(points.values())))
+    log_settings = np.log(np.column_stack(list(setting_draws.values())))
     log_settings = log_settings - log_settings.mean(axis=0)
     log_values = np.log(values) - np.log(values).mean()
     total_variance = float(log_values @ log_values)
@@ -514,5 +515,5 @@ def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]
     # fit explains.
     contributions = slopes * (log_settings.T @ (log_settings @ slopes)) / total_variance
     sorted_indices = np.argsort(-np.abs(contributions))
-    setting_paths = list(points)
+    setting_paths = list(setting_draws)
     return {setting_paths[index]: float(contributions[index]) for index in sorted_indices}

@@ -55,8 +55,8 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
         study.spec.title,
         _spec_titles(study),
     )
-    if population := _population_text(study):
-        meanings.setdefault(f"parameters.{population}", words.members)
+    if processors_text := _population_text(study):
+        meanings.setdefault(f"parameters.{processors_text}", words.members)
     return words
 
 
@@ -140,18 +140,20 @@ def default_pictures(
     axes_by_sweep, evaluators_by_sweep : the axes and the models of its sweeps, by name
     """
     limited_names = [name for text in _conditions_in(spec) for name, _ in bounds_in(text)]
-    for sweep, sweep_axes in axes_by_sweep.items():
+    for sweep_name, sweep_axes in axes_by_sweep.items():
         # The axis with the most numbers makes the smoothest curve.
         path = max(sweep_axes, key=_number_count).path
         # A limit may be on a cost, which no point has.
         possible_names = [
             name
             for name in (*limited_names, *spec.answer)
-            if any(name in model.names for model in evaluators_by_sweep[sweep])
+            if any(
+                name in case_evaluator.names for case_evaluator in evaluators_by_sweep[sweep_name]
+            )
         ]
         if possible_names and max(map(_number_count, sweep_axes)) >= _FEWEST_POINTS:
             value_name = possible_names[0]
-            return [LinesSpec(kind="lines", name="curve", sweep=sweep, x=path, y=[value_name])]
+            return [LinesSpec(kind="lines", name="curve", sweep=sweep_name, x=path, y=[value_name])]
     return []
 
 

@@ -294,12 +294,13 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
         raise ModelError("routing turns an open class into a closed one; keep them apart")
     if network.batch and (network.has_capacity.any() or network.balking):
         raise ModelError(
-            f"{network.not_poisson}, which a chain takes only without capacities and balking; ask"
+            f"{network.non_poisson_reason}, which a chain takes only without capacities and"
+            " balking; ask"
             " for simulation"
         )
     if any(network.arrival_words):
         raise ModelError(
-            f"{network.not_poisson}, which a Markov chain does not cover; ask for simulation"
+            f"{network.non_poisson_reason}, which a Markov chain does not cover; ask for simulation"
         )
     if network.timeouts is not None and network.timeouts.any():
         station_name = network.stations[int(np.flatnonzero(network.timeouts.any(axis=0))[0])]
@@ -714,7 +715,7 @@ def _has_only_arrivals_from_outside(
     """Return whether all customers of a station come from outside the network."""
     are_all_open = not point.network.closed[visitors].any()
     have_arrivals = (point.network.arrivals[0, visitors].real > 0).all()
-    have_arrivals &= not point.network.not_poisson
+    have_arrivals &= not point.network.non_poisson_reason
     return bool(
         are_all_open
         and have_arrivals

@@ -59,7 +59,7 @@ def solve_by_class(
         check_cycles(network_points.classes, solution)
     # A lost customer of a closed class returns without service, so the laws hold for admitted
     # customers only.
-    if not network_points.network.losses:
+    if not network_points.network.loss_reason:
         checked_solution(
             network_points.network, _solution_of_chains(network_points, solution), EXACT
         )
@@ -95,7 +95,7 @@ def chain_at(
 
 def _advice_on_size(network_points: NetworkPoints) -> str:
     """Return advice on what to do instead of a Markov chain that is too large."""
-    if network_points.network.losses or network_points.network.not_poisson:
+    if network_points.network.loss_reason or network_points.network.non_poisson_reason:
         return "ask for simulation, or for fewer customers or smaller capacities"
     return (
         "ask for linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to 1"
@@ -119,7 +119,7 @@ def _network_of_classes(
         for chain_index, class_indices in classes_by_chain.items()
     }
     point_slices = [
-        slice(point_index, point_index + 1) for point_index in range(network_of_classes.points)
+        slice(point_index, point_index + 1) for point_index in range(network_of_classes.point_count)
     ]
     return network_of_classes, [
         routing_of_chains(
@@ -136,7 +136,7 @@ def _with_arrays_of_classes(
     other chains are their only class already.
     """
     network = network_points.network
-    chain_of_class = network_points.chain_of
+    chain_of_class = network_points.chain_of_class
     keeps_class = ~np.isin(chain_of_class, routed_chains)
     service, visits = (
         np.where(keeps_class[:, None], chain_values[:, chain_of_class], class_values)
@@ -189,9 +189,11 @@ def _classes_of_routed_chains(network_points: NetworkPoints) -> dict[int, tuple[
     classes.
     """
     assert network_points.routes is not None
-    chain_indexes = np.unique(network_points.chain_of[network_points.routes.source[:, 0]]).tolist()
+    chain_indexes = np.unique(
+        network_points.chain_of_class[network_points.routes.source[:, 0]]
+    ).tolist()
     return {
-        chain_index: tuple(np.flatnonzero(network_points.chain_of == chain_index).tolist())
+        chain_index: tuple(np.flatnonzero(network_points.chain_of_class == chain_index).tolist())
         for chain_index in chain_indexes
     }
 
@@ -221,7 +223,7 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
         ):
             values[:, list(class_indices)] = quotient(events_of_reference, stated_visits)[:, None]
         comes_back = not network.closed[chain_index] and (stated_visits != 1).any()
-        if comes_back and (network.losses or network.draws_again):
+        if comes_back and (network.loss_reason or network.draws_again):
             # A customer that is lost, or draws its destination again, comes back another number of
             # times than stated: counted are those that arrive and are not lost at once.
             class_columns = list(class_indices)
@@ -247,11 +249,13 @@ def _solution_of_chains(network_points: NetworkPoints, solution: MarkovSolution)
     laws of networks.
     """
     first_classes = [
-        int(np.flatnonzero(network_points.chain_of == chain_index)[0])
+        int(np.flatnonzero(network_points.chain_of_class == chain_index)[0])
         for chain_index in range(len(network_points.network.classes))
     ]
     # Throughput is that of the chain in cycles, the same for each of its classes.
-    is_member = (network_points.chain_of == np.arange(len(first_classes))[:, None]).astype(float)
+    is_member = (network_points.chain_of_class == np.arange(len(first_classes))[:, None]).astype(
+        float
+    )
 
     def sum_by_chain(class_values: Array) -> Array:
         """Return the sums of values of classes over the classes of each chain (P, C, K)."""

@@ -119,15 +119,19 @@ def solve_markov_chain(
     point_solutions: list[MarkovSolution] = []
     solved_before: SolvedBySize = {}
     routing_by_point = (
-        [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
+        [routing] * network.point_count
+        if routing is None or isinstance(routing, Routing)
+        else routing
     )
-    for point_index, point_routing in zip(range(network.points), routing_by_point, strict=True):
+    for point_index, point_routing in zip(
+        range(network.point_count), routing_by_point, strict=True
+    ):
         point = network_point(network.select(slice(point_index, point_index + 1)), point_routing)
         point_solutions.append(_solve_point(point, error, state_limit, method, solved_before))
     solution = _solution_of_points(network, point_solutions, routing is None)
     if routing is None:
         check_cycles(network.classes, solution)
-    if routing is None and not network.losses:
+    if routing is None and not network.loss_reason:
         checked_solution(network, solution, max(EXACT, 10 * error))
     return solution
 
@@ -150,7 +154,9 @@ def _solve_point(
     truncation = _first_truncation(point, error_limit)
     rising_round_count = 0
     # In a burst the probabilities of levels may rise for long before they fall.
-    while rising_round_count < 2 or (point.network.bursts is not None and not point.network.losses):
+    while rising_round_count < 2 or (
+        point.network.bursts is not None and not point.network.loss_reason
+    ):
         space, chain = _explored_chain(point, truncation, state_limit)
         state_probability = stationary(chain, method, solved_before)
         tail_probability, missing_share, level_ratio = _tail_and_ratio_beyond(
@@ -211,14 +217,14 @@ def _first_truncation(point: NetworkPoint, error_limit: float) -> int:
     """
     network = point.network
     is_open = ~network.closed
-    has_no_losses = not network.losses
+    has_no_losses = not network.loss_reason
     if has_no_losses:
         open_load(network)  # raises an error where a station is saturated
     speed_by_station = np.array(
         [highest_speed(network, station)[0].real for station in range(len(network.stations))]
     )
     # Where all have patience, levels fall faster than by any ratio.
-    has_fast_tail = network.is_delay | (network.never_saturated & ~network.has_capacity)
+    has_fast_tail = network.is_delay | (network.is_never_saturated & ~network.has_capacity)
     load_by_station = np.where(has_fast_tail, 0.0, offered_load(network)[0].real / speed_by_station)
     largest_load = min(0.95, float(load_by_station.max(initial=0.0)))
     arrivals = network.arrivals[0, is_open].real[:, None]
@@ -327,7 +333,7 @@ def _solution_of_point(
         utilization=np.array(utilization).reshape(station_count, class_count).T[None],
         probability=tuple(probabilities[None] for probabilities in level_probabilities),
         method="markov-chain",
-        exact=bool(network.phases_known.all()),
+        exact=bool(network.has_known_phases.all()),
         loss_probability=quotient(loss_rate, entry_rate)[None],
         ended_services=completion_rate[None],
         begun_cycles=begun_cycle_rate[None],
@@ -502,7 +508,7 @@ def _solution_of_points(
         point_solutions[0],
         **field_values,
         probability=tuple(probability_by_station),
-        exact=bool(network.phases_known.all()),
+        exact=bool(network.has_known_phases.all()),
     )
     return replace(solution, notes=_solution_notes(network, solution, in_written_order))
 
@@ -525,7 +531,7 @@ def _solution_notes(
         solution_notes.append(ABANDONMENT)
     if AFTER_SERVICE in network.blocking:
         solution_notes.append("a server that is blocked after a service does not count as busy")
-    if not network.phases_known.all():
+    if not network.has_known_phases.all():
         solution_notes.append(
             "times with an scv other than 1 are replaced by phases with the same mean and scv"
         )

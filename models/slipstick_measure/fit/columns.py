@@ -21,7 +21,7 @@ from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
-from slipstick.method.names import first_quantity
+from slipstick.method.names import name_of_first_quantity
 from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, build, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.text import (
@@ -586,7 +586,9 @@ class _TableReader:
             use.measured: heading for heading, use in self.uses.items() if use.measured
         }
         if not heading_by_measured_name:
-            quantity = first_quantity(self.built_model.shape.model, self.built_model.options.method)
+            quantity = name_of_first_quantity(
+                self.built_model.shape.model, self.built_model.options.method
+            )
             raise Mark(self.table.file, 1, 1).error(
                 f"no column is a measured value of {self.built_model.name}; name one"
                 f" {quantity!r}, or say which it is (--measured {quantity}=COLUMN)"

@@ -19,7 +19,7 @@ from slipstick.expression.nodes import TIME
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
-from slipstick.method.names import first_quantity
+from slipstick.method.names import name_of_first_quantity
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, build, resolve
@@ -163,7 +163,7 @@ class PreparedModel:
         """Raise if the first answer of the model is not a time."""
         sample = self.built.sample
         method = self.built.options.method
-        first_name = first_quantity(sample.model, method)
+        first_name = name_of_first_quantity(sample.model, method)
         if not self._customer_class and sample.answer_names(method)[first_name] != str(TIME):
             message = (
                 f"{self.built.name} gives a {first_name}, not a time, so no time can be held"

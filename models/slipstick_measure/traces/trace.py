@@ -880,7 +880,7 @@ def trace_of_timeline(timeline: Timeline, name: str) -> ProgramTrace:
     name : of the model, for notes
     """
     columns = TraceColumns(name)
-    complete_until = timeline.covered
+    complete_until = timeline.complete_until
     for span in timeline.spans:
         label = columns.number_of_name(columns.number_by_label, timeline.component(span))
         lane = columns.number_of_name(columns.number_by_lane, (span.member, span.branch))
@@ -892,7 +892,9 @@ def trace_of_timeline(timeline: Timeline, name: str) -> ProgramTrace:
             columns.add_access(
                 columns.number_of_name(columns.number_by_lane, (member, 0)), station, start
             )
-    return trace_of_members(columns, timeline.useful, timeline.covered, timeline.levels).book()
+    return trace_of_members(
+        columns, timeline.useful, timeline.complete_until, timeline.levels
+    ).book()
 
 
 def trace_of_members(

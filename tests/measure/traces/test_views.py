@@ -210,7 +210,7 @@ def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path)
     (one,), (other,) = (measured(each.measurements()).answers for each in (here, read))
     assert other.account == pytest.approx(one.account, rel=1e-9, abs=1e-12)
     assert here.processors == tuple(f"processor {each}" for each in range(4))
-    assert here.duration == found.covered < found.until
+    assert here.duration == found.complete_until < found.until
     assert here.accesses.times.max() < here.duration
     assert max(start for _, _, start in found.visits) > here.duration  # which are left out
     # All that a processor does is known up to there, and each instant is booked once.

@@ -122,7 +122,7 @@ def test_a_network_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     solve_network = solvers._solution_of_solver
 
     def counted(network_points: NetworkPoints, *arguments: Any) -> Any:
-        points.append(network_points.network.points)
+        points.append(network_points.network.point_count)
         return solve_network(network_points, *arguments)
 
     monkeypatch.setattr(solvers, "_solution_of_solver", counted)

@@ -54,7 +54,7 @@ def test_a_point_that_cannot_be_simulated_says_why_and_the_others_stay() -> None
 
 
 def test_a_share_has_the_interval_of_its_differences() -> None:
-    base: Any = SimpleNamespace(settings=Simulation(), cycles=100, stopped="precision")
+    base: Any = SimpleNamespace(settings=Simulation(), cycles=100, stop_cause="precision")
     noise = np.array([0.3, -0.1, 0.2, 0.0, -0.2, 0.1, 0.4, -0.3, 0.05, -0.05, 0.15, 0.25])
 
     def again(values: Mapping[str, float], settings: Simulation) -> np.ndarray[Any, Any]:

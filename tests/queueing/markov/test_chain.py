@@ -18,7 +18,7 @@ from slipstick.queueing.markov_chain import (
     MarkovChain,
     _check_distribution,
     explore_rows,
-    gth,
+    gth_elimination,
     mean_times,
     stationary,
 )
@@ -72,7 +72,7 @@ def test_every_method_solves_what_dense_algebra_solves(rows: list[list[float]]) 
     assert dense.sum(axis=1) == pytest.approx(0.0, abs=1e-9)
     system = np.vstack([dense.T, np.ones(chain.size)])
     expected = np.linalg.lstsq(system, np.eye(chain.size + 1)[-1], rcond=None)[0]
-    reference = gth(dense)
+    reference = gth_elimination(dense)
     assert reference == pytest.approx(expected, abs=1e-9)
     for method in METHODS:
         assert stationary(chain, method) == pytest.approx(reference, abs=1e-12)

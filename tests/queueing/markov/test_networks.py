@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov_chain import gth, stationary
+from slipstick.queueing.markov_chain import gth_elimination, stationary
 from slipstick.queueing.network import NetworkArrays, network_arrays
 from slipstick_chains.networks.build import Routing, network_point, state_count_words
 from slipstick_chains.networks.solve import markov_chain, solve_markov_chain
@@ -143,7 +143,7 @@ def test_shares_of_a_lossy_line_add_up_to_one() -> None:
 
 def by_hand(moves: Any, start: Any) -> tuple[list[Any], np.ndarray]:
     chain = explore_states(start, moves)
-    return list(chain.states), gth(chain.generator().toarray())
+    return list(chain.states), gth_elimination(chain.generator().toarray())
 
 
 def test_one_line_for_two_unequal_classes() -> None:

@@ -44,7 +44,7 @@ class NetworkPoints:
     ----------
     network : the arrays that solvers take, in which each chain is one class
     service, visits, scv : of each class at each station [points, classes, stations]
-    chain_of : the chain of each class, by number [classes]
+    chain_of_class : the chain of each class, by number [classes]
     ranks : of each class at each station [classes, stations]
     routes : where the classes of chains go, or None if all classes keep their class
     references : of each chain the class and the station where its cycles begin, by number
@@ -60,7 +60,7 @@ class NetworkPoints:
     service: Array
     visits: Array
     scv: Array
-    chain_of: NDArray[np.intp]
+    chain_of_class: NDArray[np.intp]
     ranks: NDArray[np.int64]
     routes: Routes | None
     references: Sequence[tuple[int, int]]
@@ -109,7 +109,10 @@ class NetworkPoints:
             reason_by_point={},
             patience=patience,
             weights=None if self.weights is None else self.weights[points],
-            balking={place: leaving[points] for place, leaving in self.balking.items()},
+            balking={
+                place: balking_probabilities[points]
+                for place, balking_probabilities in self.balking.items()
+            },
             **selected_arrays,
         )
 
@@ -188,25 +191,27 @@ class NetworkLayout:
         parameters from 1.
         """
         parameter_values = self._parameter_values(point_values)
-        number_by_parameter = {name: number for number, name in enumerate(moved_parameters, 1)}
+        index_by_parameter = {
+            name: parameter_index for parameter_index, name in enumerate(moved_parameters, 1)
+        }
         for paths in (
             [f"classes.{self.classes[0]}.think_time"],
             *(
-                [f"stations.{station}.{key}.{self.classes[0]}" for key in _FACTORS_OF_DEMAND]
-                for station in self.stations
+                [f"stations.{station_name}.{key}.{self.classes[0]}" for key in _FACTORS_OF_DEMAND]
+                for station_name in self.stations
             ),
         ):
             expressions = [self._expressions[path] for path in paths if path in self._expressions]
             own_parameters = [
                 parameter.name
                 for parameter in parameters(*expressions)
-                if parameter.name in number_by_parameter
+                if parameter.name in index_by_parameter
             ]
             factors = perturbed_values(
                 dict(enumerate(expressions)), parameter_values, own_parameters
             )
             yield (
-                [number_by_parameter[name] for name in own_parameters],
+                [index_by_parameter[name] for name in own_parameters],
                 prod(factors.values(), start=np.ones(1)),
             )
 
@@ -260,7 +265,7 @@ class NetworkLayout:
             service,
             visits,
             scv,
-            chain_of=chain_of_class,
+            chain_of_class=chain_of_class,
             ranks=self._rank_by_class(single_classes),
             routes=routes,
             references=reference_class_and_station,
@@ -548,10 +553,12 @@ class NetworkLayout:
                     arrival_rates[:, chain_index] *= chain.members.batch
             else:
                 think_times[:, chain_index] = columns[f"{path_prefix}.think_time"]
-                customers = np.nan_to_num(columns[f"{path_prefix}.population"].real)
+                customer_count = np.nan_to_num(columns[f"{path_prefix}.population"].real)
                 # What is clipped here is refused by `_reasons_against_numbers`; the array of counts
                 # needs some whole number.
-                population_sizes[:, chain_index] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
+                population_sizes[:, chain_index] = np.round(
+                    np.clip(customer_count, 0, MOST_CUSTOMERS)
+                )
         return think_times, arrival_rates, population_sizes, burst_rates
 
     def _patience_arrays(
@@ -612,14 +619,14 @@ class NetworkLayout:
         """Return the weight of each class at each station, or of the first class of each chain that
         has one.
         """
-        stations = self.model.stations.items()
-        if not any(station.weight for _, station in stations):
+        names_and_stations = self.model.stations.items()
+        if not any(station.weight for _, station in names_and_stations):
             return None
         point_count = max(len(column) for column in columns.values())
         shape = (point_count, len(classes_of_chains), len(self.stations))
         weights = np.ones(shape, np.result_type(float, *columns.values()))
         for chain_index, class_names in enumerate(classes_of_chains):
-            for station_index, (station_name, station) in enumerate(stations):
+            for station_index, (station_name, station) in enumerate(names_and_stations):
                 class_name = next(
                     (class_name for class_name in class_names if class_name in station.weight), ""
                 )
@@ -657,8 +664,8 @@ class NetworkLayout:
             return None
         return np.stack(
             [
-                columns[f"stations.{station_name}.rates.{position}"]
-                for position in range(rate_count)
+                columns[f"stations.{station_name}.rates.{rate_index}"]
+                for rate_index in range(rate_count)
             ],
             axis=1,
         )
@@ -723,12 +730,12 @@ def _unsound_numbers(
     for point_index in np.flatnonzero(number_column == 0).tolist() if ".weight." in path else ():
         yield point_index, f"{path} must be above 0: without weight no customer is served"
     for point_index in np.flatnonzero(number_column == 0).tolist() if is_duration else ():
-        remedy = (
+        ending = (
             "patience a capacity says which customers do not wait"
             if "patience" in path or "timeout" in path
             else "bursts leave it out"
         )
-        yield point_index, f"{path} must be above 0 s: without {remedy}"
+        yield point_index, f"{path} must be above 0 s: without {ending}"
     is_out_of_range = (number_column != 0) & (
         (number_column < SMALLEST) | (number_column > LARGEST)
     )

@@ -46,7 +46,7 @@ from slipstick.vocabulary import (
     REVERSE,
 )
 
-_places_of = "places of {}".format
+_name_of_places = "places of {}".format
 _onward_mark = "{0[0]} goes on from {0[1]}".format
 _thinking_mark = "{} begins to think".format
 
@@ -93,7 +93,7 @@ class BlockedNetwork(FlatNetwork):
         super()._add_stations()
         for station_name, station in self.model.stations.items():
             if station.blocking != LOSS and station.capacity is not None:
-                self.builder.add_permits(_places_of(station_name), station.capacity, "station")
+                self.builder.add_permits(_name_of_places(station_name), station.capacity, "station")
 
     def _kinds_of_blocking(self) -> dict[str, set[str]]:
         """Return the kinds of blocking by which customers may be blocked, for each station where
@@ -245,8 +245,8 @@ class BlockedNetwork(FlatNetwork):
 
     def _is_exponential(self, place: Place) -> bool:
         """Return whether the service at a place is exponential."""
-        times = self._service_time(place)
-        return isinstance(times, ServiceTime) and times.kind == "exponential"
+        service_time = self._service_time(place)
+        return isinstance(service_time, ServiceTime) and service_time.kind == "exponential"
 
     def _check_places(self) -> None:
         """Raise if all stations of closed customers that do not think are limited, and have fewer
@@ -260,11 +260,11 @@ class BlockedNetwork(FlatNetwork):
             self.model.stations[station_name].capacity
             for station_name in {station_name for _, station_name in self.visits}
         ]
-        customers = int(network.population[0].sum())
+        customer_count = int(network.population[0].sum())
         place_count = sum(capacity for capacity in capacities if capacity is not None)
-        if None not in capacities and customers > place_count:
+        if None not in capacities and customer_count > place_count:
             raise ModelError(
-                f"{customers:,} closed customers never find a place: the stations have"
+                f"{customer_count:,} closed customers never find a place: the stations have"
                 f" {place_count:,};"
                 " raise a capacity"
             )
@@ -273,17 +273,17 @@ class BlockedNetwork(FlatNetwork):
         """Raise if customers enter a region at a station that blocks: outside they occupy no
         station in which they could be blocked.
         """
-        ways_in = [
+        regions_and_moves = [
             ("", _Move(probability, place))
             for entries in self._entries_by_chain.values()
             for probability, place in entries
         ]
-        ways_in += [
+        regions_and_moves += [
             (self.model.region_of(place[1]), move)
             for place, moves in self._moves_by_place.items()
             for move in moves
         ]
-        for region_name, move in ways_in:
+        for region_name, move in regions_and_moves:
             _, station_name = move.target or ("", "")
             entered_region = self.model.region_of(station_name)
             if (
@@ -321,11 +321,13 @@ class BlockedNetwork(FlatNetwork):
             self._write_think_time(chain_index, chain_name)
         entries = self._entries_by_chain[chain_name]
         passing_probability = 1 - sum(probability for probability, _ in entries)
-        ways_in = [(probability, entrance_of_network(place)) for probability, place in entries]
+        entrance_choices = [
+            (probability, entrance_of_network(place)) for probability, place in entries
+        ]
         # Probabilities that add up to 1 but for rounding leave no way past all stations.
         if passing_probability > 1e-12:
-            ways_in.append((passing_probability, out_mark(chain_name)))
-        builder.jump_at_random(ways_in, f"{chain_name} begins")
+            entrance_choices.append((passing_probability, out_mark(chain_name)))
+        builder.jump_at_random(entrance_choices, f"{chain_name} begins")
         for _, place in entries:
             self._write_entrance_from_outside(chain_name, chain, place, has_think_time)
         for place in self._places(chain):
@@ -334,7 +336,7 @@ class BlockedNetwork(FlatNetwork):
             builder.mark(end_mark(place))
             builder.finish(goes_onward=True)
             self._count_cycle(chain_name, end_mark(place))
-            builder.jump(self._entrance_of(place))
+            builder.jump(self._entrance_mark(place))
         builder.mark(out_mark(chain_name))
         builder.finish()
         return first_instruction
@@ -353,7 +355,7 @@ class BlockedNetwork(FlatNetwork):
     def _write_return_after_abandonment(self, place: Place) -> None:
         """Write the instructions by which a customer that abandons a queue returns its place."""
         if self._blocking_at(place) != LOSS:
-            self.builder.return_permit(_places_of(place[1]))
+            self.builder.return_permit(_name_of_places(place[1]))
 
     def _write_entrance_from_outside(
         self, chain_name: str, chain: Chain, place: Place, has_think_time: bool
@@ -365,34 +367,42 @@ class BlockedNetwork(FlatNetwork):
         builder.mark(entrance_of_network(place))
         blocking = self._blocking_at(place)
         capacity = self.model.stations[place[1]].capacity or 0
-        places = _places_of(place[1])
+        name_of_places = _name_of_places(place[1])
         if blocking != LOSS and isinstance(chain.members, OpenClass):
             self._count_cycle(
-                chain_name, entrance_of_network(place), places, capacity, loss_mark(chain_name)
+                chain_name,
+                entrance_of_network(place),
+                name_of_places,
+                capacity,
+                loss_mark(chain_name),
             )
         elif blocking not in (LOSS, AFTER_SERVICE) and has_think_time:
             # Who thinks is served there: a full station lets it think once more.
             self._count_cycle(
-                chain_name, entrance_of_network(place), places, capacity, _thinking_mark(chain_name)
+                chain_name,
+                entrance_of_network(place),
+                name_of_places,
+                capacity,
+                _thinking_mark(chain_name),
             )
         else:
             self._count_cycle(chain_name, entrance_of_network(place))
         if blocking != LOSS:
             label = thinking_label(chain_name) if has_think_time else wait_label(place)
-            builder.take_permit(places, label)
+            builder.take_permit(name_of_places, label)
         if has_think_time:
             builder.start_response()
-        builder.jump(self._entrance_of(place))
+        builder.jump(self._entrance_mark(place))
 
-    def _entrance_of(self, place: Place) -> str:
+    def _entrance_mark(self, place: Place) -> str:
         """Return the mark at which a customer comes to a place from outside of its region."""
-        region = self.model.region_of(place[1])
-        return entrance_mark_at(place, region) if region else service_label(place)
+        region_name = self.model.region_of(place[1])
+        return entrance_mark_at(place, region_name) if region_name else service_label(place)
 
-    def _count_cycle(self, chain_name: str, tally: str, *limit: Any) -> None:
+    def _count_cycle(self, chain_name: str, tally: str, *limit_arguments: Any) -> None:
         """Count the beginning of a cycle at a tally; see `Builder.admit` for the limit."""
         self.entrance_tallies.setdefault(chain_name, []).append(tally)
-        self.builder.admit(tally, *limit)
+        self.builder.admit(tally, *limit_arguments)
 
     def _count_visit(self, chain_name: str, place: Place) -> None:
         # Where destinations are drawn again, the numbers of visits follow from the run alone.
@@ -407,9 +417,9 @@ class BlockedNetwork(FlatNetwork):
         station_name = place[1]
         is_held = station_name in self.held_stations
         is_delay = DISCIPLINES[self.model.stations[station_name].discipline].delay
-        if region := self.model.region_of(station_name):
-            builder.mark(entrance_mark_at(place, region))
-            self._write_entrance(chain_name, place, region)
+        if region_name := self.model.region_of(station_name):
+            builder.mark(entrance_mark_at(place, region_name))
+            self._write_entrance(chain_name, place, region_name)
         builder.mark(service_label(place))
         if is_held and not is_delay:
             self._count_visit(chain_name, place)
@@ -449,24 +459,26 @@ class BlockedNetwork(FlatNetwork):
         builder = self.builder
         if self._may_be_blocked(place, move):
             assert move.target is not None
-            places = _places_of(move.target[1])
+            name_of_places = _name_of_places(move.target[1])
             if self._blocking_at(move.target) != AFTER_SERVICE:
                 capacity = self.model.stations[move.target[1]].capacity or 0
-                builder.admit(tally, places, capacity, again_label(place))
-            builder.take_permit(places, wait_label(place))
+                builder.admit(tally, name_of_places, capacity, again_label(place))
+            builder.take_permit(name_of_places, wait_label(place))
         if holds_server:
             builder.return_permit(place[1])
         if self._blocking_at(place) != LOSS and (move.target is None or move.target[1] != place[1]):
-            builder.return_permit(_places_of(place[1]))
-        if (region := self.model.region_of(place[1])) and not self._stays_inside(region, move):
-            builder.return_permit(region)
+            builder.return_permit(_name_of_places(place[1]))
+        if (region_name := self.model.region_of(place[1])) and not self._stays_inside(
+            region_name, move
+        ):
+            builder.return_permit(region_name)
 
-    def _stays_inside(self, region: str, move: _Move) -> bool:
+    def _stays_inside(self, region_name: str, move: _Move) -> bool:
         """Return whether a customer that makes a move stays in the region and in the same cycle."""
         return (
             move.target is not None
             and not move.ends_cycle
-            and self.model.region_of(move.target[1]) == region
+            and self.model.region_of(move.target[1]) == region_name
         )
 
     def _target_mark(self, chain_name: str, place: Place, move: _Move) -> str:
@@ -475,9 +487,9 @@ class BlockedNetwork(FlatNetwork):
             return out_mark(chain_name)
         if move.ends_cycle:
             return end_mark(move.target)
-        region = self.model.region_of(place[1])
-        stays_inside = region and self._stays_inside(region, move)
-        return service_label(move.target) if stays_inside else self._entrance_of(move.target)
+        region_name = self.model.region_of(place[1])
+        stays_inside = region_name and self._stays_inside(region_name, move)
+        return service_label(move.target) if stays_inside else self._entrance_mark(move.target)
 
 
 def _closed_moves(
@@ -522,16 +534,16 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
         for route in network_layout.model.routing
         if route.by and route.target is not None
     ]
-    for guarded in network_layout.model.breakers.values():
-        stations_of_unknown_load += guarded.stations
+    for guarded_stations in network_layout.model.breakers.values():
+        stations_of_unknown_load += guarded_stations.stations
     if reason_by_point := reasons_unsolvable(
         without_lossy_arrivals(network_points, stations_of_unknown_load)
         if stations_of_unknown_load
         else network_points
     ):
         raise NoAnswerError(reason_by_point[0])
-    plan_writer = BlockedNetwork if network_layout.model.blocks else FlatNetwork
-    planned_network = plan_writer(network_layout, columns, network_points)
+    network_class = BlockedNetwork if network_layout.model.blocks else FlatNetwork
+    planned_network = network_class(network_layout, columns, network_points)
     for region_name, region in regions.items():
         if not region.loses_customers:
             check_places_of_region(region_name, region, planned_network)

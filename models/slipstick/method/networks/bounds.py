@@ -15,11 +15,11 @@ from slipstick.method.networks.solvers import reasons_unsolvable
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.bounds import (
     Bounds,
-    asymptotic,
-    balanced_job,
+    asymptotic_bounds,
+    balanced_job_bounds,
     full_speed_demands,
-    geometric,
-    proportional,
+    geometric_bounds,
+    proportional_bounds,
     saturation_population,
 )
 from slipstick.queueing.network import NetworkArrays
@@ -27,22 +27,22 @@ from slipstick.vocabulary import BOUNDS, KNOWN_OF_NETWORKS, refuse_unknown
 
 KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
     "asymptotic": (
-        asymptotic,
+        asymptotic_bounds,
         (
             "lower bound: one customer alone, or the slowest station always busy; upper bound:"
             " each customer waits for all others"
         ),
     ),
     "balanced-job": (
-        balanced_job,
+        balanced_job_bounds,
         "bounds from networks with equal stations, slower and faster; valid in product form",
     ),
     "proportional": (
-        proportional,
+        proportional_bounds,
         "bounds from queues in proportion to the demands or their powers; valid in product form",
     ),
     "geometric": (
-        geometric,
+        geometric_bounds,
         ("bounds from queues as geometric series of the demands; valid in product form"),
     ),
 }
@@ -98,20 +98,20 @@ def _refusal_reasons(network_points: NetworkPoints) -> dict[int, str]:
     """Return, by point, why there are no bounds."""
     network = network_points.network
     reason_by_point = reasons_unsolvable(network_points)
-    if network.losses:
-        loss_reason = f"{network.losses}, and the bounds do not cover loss or blocking"
+    if network.loss_reason:
+        loss_reason = f"{network.loss_reason}, and the bounds do not cover loss or blocking"
         reason_by_point.update(
             dict.fromkeys(
-                range(network.points), f"{loss_reason}; ask for markov-chain or simulation"
+                range(network.point_count), f"{loss_reason}; ask for markov-chain or simulation"
             )
         )
-    closed_classes = np.flatnonzero(network.closed)
+    closed_indices = np.flatnonzero(network.closed)
     # Divided by such a cycle a bound would be infinite.
-    cycle_times = (network.think + network.demand.sum(axis=2))[:, closed_classes]
-    for point_index, position in np.argwhere(
-        (cycle_times == 0) & (network.population[:, closed_classes] > 0)
+    cycle_times = (network.think + network.demand.sum(axis=2))[:, closed_indices]
+    for point_index, closed_index in np.argwhere(
+        (cycle_times == 0) & (network.population[:, closed_indices] > 0)
     ):
-        class_name = network.classes[closed_classes[position]]
+        class_name = network.classes[closed_indices[closed_index]]
         reason_by_point[int(point_index)] = (
             f"a cycle of {class_name} takes no time: all its demands and its think time are 0"
         )
@@ -181,7 +181,7 @@ class CompiledNetworkBounds(CompiledModel):
         return Solution(
             model=self.model.name,
             method=BOUNDS,
-            count=network_points.network.points,
+            count=network_points.network.point_count,
             remarks=lambda index: Remarks(
                 failed=reason_by_point.get(index),
                 notes=(f"the tightest of these bounds: {', '.join(bounds_by_kind)}",),

@@ -17,14 +17,14 @@ def network_before_losses(network_points: NetworkPoints) -> NetworkArrays:
     from a Markov chain or a simulation.
     """
     network = network_points.network
-    if not network.losses:
+    if not network.loss_reason:
         return network
-    may_lose = _places_of_losses(network_points)
+    may_lose = _is_place_of_losses(network_points)
     is_visited = network_points.visits.real > 0
     # Stations are visited in the order written: a loss at one leaves out the visits behind it.
     is_lost_before = np.cumsum(may_lose & is_visited, axis=2) - (may_lose & is_visited) > 0
     certain_visits = np.where(is_lost_before, 0.0, network_points.visits)
-    chain_of_class = network_points.chain_of
+    chain_of_class = network_points.chain_of_class
     for chain_index, reference in enumerate(network_points.references):
         class_indices = np.flatnonzero(chain_of_class == chain_index)
         routes = network_points.routes
@@ -35,9 +35,11 @@ def network_before_losses(network_points: NetworkPoints) -> NetworkArrays:
             continue
         source_classes, source_stations = routes.source.T
         # Behind a place of losses no visit is certain, so that its routes are left out.
-        probability = np.where(may_lose[source_classes, source_stations], 0.0, routes.probability)
+        certain_probabilities = np.where(
+            may_lose[source_classes, source_stations], 0.0, routes.probability
+        )
         visits_of_chain = traffic_equations(
-            replace(routes, probability=probability),
+            replace(routes, probability=certain_probabilities),
             class_indices.tolist(),
             reference,
             False,
@@ -45,14 +47,14 @@ def network_before_losses(network_points: NetworkPoints) -> NetworkArrays:
         )
         certain_visits[:, class_indices] = visits_of_chain[:, class_indices]
     # A customer that abandons a queue or balks leaves before its service there.
-    leaves_queue = _places_of_losses(network_points) & ~network.has_capacity
+    leaves_queue = _is_place_of_losses(network_points) & ~network.has_capacity
     demand = network_points.service * np.where(leaves_queue, 0.0, certain_visits)
     is_in_chain = chain_of_class == np.arange(len(network.classes))[:, None]
     demand_of_chains = np.einsum("cr,prk->pck", is_in_chain, demand)
     return replace(network, service=demand_of_chains, visits=np.ones_like(demand_of_chains))
 
 
-def _places_of_losses(network_points: NetworkPoints) -> NDArray[np.bool_]:
+def _is_place_of_losses(network_points: NetworkPoints) -> NDArray[np.bool_]:
     """Return where customers may be lost [classes, stations]: in queues that they abandon, at full
     stations, and on their arrival at a full station that blocks others.
     """

@@ -81,11 +81,11 @@ class FlatNetwork:
     ----------
     plan : what the simulator runs; its labels and tallies are `service_label`, `wait_label` and
         `thinking_label`
-    groups : index among the plan's members of each chain that has customers
+    group_index_by_chain : index among the plan's members of each chain that has customers
     visits : of each class at each station in a cycle, where it has service [1]
     stated_visits : the same as the network states them, where a demand is one visit however it is
         split [1]
-    service : mean time of a visit [s]
+    service_time_by_place : mean time of a visit [s]
     lossy_chains : chains that may lose customers
     held_stations : stations whose servers may be kept by customers that are blocked
     entrance_tallies : of each chain whose beginning cycles are counted, the tallies that do so: in
@@ -115,8 +115,8 @@ class FlatNetwork:
         self.builder = Builder()
         self.visits: dict[Place, float] = {}
         self.stated_visits: dict[Place, float] = {}
-        self.service: dict[Place, float] = {}
-        self.groups: dict[str, int] = {}
+        self.service_time_by_place: dict[Place, float] = {}
+        self.group_index_by_chain: dict[str, int] = {}
         self.counting_places: dict[str, dict[Place, float]] = {}
         self.lossy_chains: frozenset[str] = frozenset()
         self.held_stations: frozenset[str] = frozenset()
@@ -131,7 +131,7 @@ class FlatNetwork:
             for place, visit_count, stated_visit_count, service_time in self._places_with_work(
                 chain_index, chain_name, chain
             ):
-                self.visits[place], self.stated_visits[place], self.service[place] = (
+                self.visits[place], self.stated_visits[place], self.service_time_by_place[place] = (
                     visit_count,
                     stated_visit_count,
                     service_time,
@@ -161,8 +161,8 @@ class FlatNetwork:
             self.builder.add_permits(region_name, region.capacity)
         for breaker_name, guarded_stations in self.model.breakers.items():
             breaker = guarded_stations.breaker
-            rule = BreakerRule(breaker.failures, breaker.calls, breaker.trials)
-            self.builder.add_breaker(breaker_name, rule)
+            breaker_rule = BreakerRule(breaker.failures, breaker.calls, breaker.trials)
+            self.builder.add_breaker(breaker_name, breaker_rule)
 
     def _add_station(self, station_name: str) -> None:
         """Add a station to the plan."""
@@ -194,9 +194,12 @@ class FlatNetwork:
             and not self.model.stations[place[1]].rates
             and place[1] not in self.held_stations
         ]
-        time_by_label = {service_label(place): self.service[place] for place in places}
+        time_by_label = {
+            service_label(place): self.service_time_by_place[place] for place in places
+        }
         return {
-            service_label(place): self.visits[place] * self.service[place] for place in places
+            service_label(place): self.visits[place] * self.service_time_by_place[place]
+            for place in places
         }, time_by_label
 
     @cached_property
@@ -227,9 +230,9 @@ class FlatNetwork:
             for station_index, (station_name, station) in enumerate(self.model.stations.items()):
                 # Demands of several classes at a first-come station are visits of one service time:
                 # as solvers take it.
-                stated_visits = self.network_points.visits[0, class_index, station_index].real
-                visits = (
-                    stated_visits
+                stated_visit_count = self.network_points.visits[0, class_index, station_index].real
+                visit_count = (
+                    stated_visit_count
                     if follows_routes
                     else network.visits[0, chain_index, station_index].real
                 )
@@ -240,13 +243,13 @@ class FlatNetwork:
                 ).real
                 if (
                     class_name in station.visitors()
-                    and visits > 0
+                    and visit_count > 0
                     and (follows_routes or mean_service > 0)
                 ):
                     yield (
                         (class_name, station_name),
-                        float(visits),
-                        float(stated_visits),
+                        float(visit_count),
+                        float(stated_visit_count),
                         float(mean_service),
                     )
 
@@ -259,12 +262,16 @@ class FlatNetwork:
         """Return whether a chain has customers; raises if a run cannot follow as many as it has."""
         if isinstance(chain.members, OpenClass):
             return bool(self.network_points.network.arrivals[0, chain_index] > 0)
-        customers = int(self.network_points.network.population[0, chain_index])
+        customer_count = int(self.network_points.network.population[0, chain_index])
         customers_in_words = (
-            f"a simulation follows each customer, and {chain_name} has {customers:,}"
+            f"a simulation follows each customer, and {chain_name} has {customer_count:,}"
         )
         check_cost(
-            "customers", customers, customers_in_words, "ask for an approximate method", ModelError
+            "customers",
+            customer_count,
+            customers_in_words,
+            "ask for an approximate method",
+            ModelError,
         )
         shares_servers = any(
             DISCIPLINES[station.discipline].order == SHARED
@@ -273,24 +280,24 @@ class FlatNetwork:
         if shares_servers and not self.network_points.network.think[0, chain_index]:
             check_cost(
                 "shares",
-                customers**2,
-                f"{customers_in_words}, so {customers**2:.3g} pairs share servers",
+                customer_count**2,
+                f"{customers_in_words}, so {customer_count**2:.3g} pairs share servers",
                 "ask for an approximate method",
                 ModelError,
             )
-        return customers > 0
+        return customer_count > 0
 
     def _write_chain(self, chain_index: int, chain_name: str, chain: Chain) -> None:
         """Write the cycle of the customers of a chain, and add them to the plan."""
         network = self.network_points.network
         builder = self.builder
-        self.groups[chain_name] = len(self.groups)
+        self.group_index_by_chain[chain_name] = len(self.group_index_by_chain)
         # Some of its customers may be lost, or their visits follow from the state.
         places = self._places(chain)
         if any(self._may_lose(chain, place) for place in places):
             self.lossy_chains |= {chain_name}
-        if chain_name in self.lossy_chains or any(map(self._rule_at, places)):
-            self._record_counting(chain_index, chain_name, chain)
+        if chain_name in self.lossy_chains or any(map(self._routing_rule_at, places)):
+            self._record_counting_places(chain_index, chain_name, chain)
         first_instruction = self._write_cycle(chain_index, chain_name, chain)
         for place in self._places(chain):
             if self._retry_count(place):
@@ -316,11 +323,11 @@ class FlatNetwork:
             builder.finish(is_lost=True)
         if isinstance(chain.members, OpenClass):
             batch_size = chain.members.batch
-            mean_between = batch_size / float(network.arrivals[0, chain_index].real)
+            mean_time_between = batch_size / float(network.arrivals[0, chain_index].real)
             time_between: ServiceTime | BurstyTimes | ProfiledTimes = (
-                ProfiledTimes(chain.members.profile, mean_between)
+                ProfiledTimes(chain.members.profile, mean_time_between)
                 if chain.members.profile
-                else ServiceTime("exponential", mean_between)
+                else ServiceTime("exponential", mean_time_between)
             )
             if chain.members.bursty and network.bursts is not None:
                 quiet_rate, burst_rate, begin_rate, end_rate = network.bursts[
@@ -332,7 +339,7 @@ class FlatNetwork:
             )
             builder.add_open_group(
                 chain_name,
-                TracedTimes(chain.members.trace, mean_between)
+                TracedTimes(chain.members.trace, mean_time_between)
                 if chain.members.trace
                 else arrival_times,
                 first_instruction=first_instruction,
@@ -378,7 +385,7 @@ class FlatNetwork:
             self.model.stations[place[1]].capacity
             or place in self.network_points.balking
             or self._time_limit_in_queue(place)
-            or self._losing_region(place)
+            or self._losing_region_name(place)
             or self.model.breaker_of(place[1])
         )
 
@@ -405,7 +412,7 @@ class FlatNetwork:
                 )
         return None
 
-    def _losing_region(self, place: Place) -> str:
+    def _losing_region_name(self, place: Place) -> str:
         """Return the region of a place that loses customers; empty where there is none."""
         region_name = self.model.region_of(place[1])
         return (
@@ -414,8 +421,8 @@ class FlatNetwork:
 
     def _mark_after_loss(self, chain_name: str, place: Place) -> str:
         """Return the mark at which a customer continues after it was lost at a place."""
-        region = self.model.region_of(place[1])
-        return region_loss_mark(chain_name, region) if region else loss_mark(chain_name)
+        region_name = self.model.region_of(place[1])
+        return region_loss_mark(chain_name, region_name) if region_name else loss_mark(chain_name)
 
     def _mark_after_failure(self, chain_name: str, place: Place) -> str:
         """Return the mark at which a customer continues whose visit to a place has failed."""
@@ -425,15 +432,17 @@ class FlatNetwork:
 
     def _breaker_and_open_time(self, place: Place) -> tuple[str, ServiceTime] | None:
         """Return the circuit breaker of a place and the time for which it opens, if any."""
-        name = self.model.breaker_of(place[1])
-        if not name:
+        breaker_name = self.model.breaker_of(place[1])
+        if not breaker_name:
             return None
-        breaker = self.model.breakers[name].breaker
-        return name, open_time(name, self._number_at(f"breakers.{name}.open"), breaker.scv)
+        breaker = self.model.breakers[breaker_name].breaker
+        return breaker_name, open_time(
+            breaker_name, self._number_at(f"breakers.{breaker_name}.open"), breaker.scv
+        )
 
     def _write_entrance(self, chain_name: str, place: Place, region_name: str) -> None:
         """Write the entrance to a region, before the visit to a place in it."""
-        if self._losing_region(place):
+        if self._losing_region_name(place):
             capacity = self.model.regions[region_name].capacity
             self.builder.admit(
                 entrance_mark_at(place, region_name), region_name, capacity, loss_mark(chain_name)
@@ -443,7 +452,7 @@ class FlatNetwork:
     def _places(self, chain: Chain) -> list[Place]:
         return [place for place in self.visits if place[0] in chain.classes]
 
-    def _record_counting(self, chain_index: int, chain_name: str, chain: Chain) -> None:
+    def _record_counting_places(self, chain_index: int, chain_name: str, chain: Chain) -> None:
         """Record where cycles are counted, for a chain that may lose customers: not every cycle
         that begins is completed.
         """
@@ -454,7 +463,7 @@ class FlatNetwork:
         else:
             visits_by_place = {places[0]: self.visits[places[0]]}
             # A cycle begins at any station up to the first that no customer passes by.
-            first_certain = next(
+            first_certain_index = next(
                 (
                     place_index
                     for place_index, place in enumerate(places)
@@ -462,7 +471,7 @@ class FlatNetwork:
                 ),
                 len(places),
             )
-            first_stations = [station for _, station in places[: first_certain + 1]]
+            first_stations = [station for _, station in places[: first_certain_index + 1]]
         self.counting_places[chain_name] = visits_by_place
         if self._comes_back_within_cycle(chain_name, chain):
             self.returning_chains.add(chain_name)
@@ -470,10 +479,11 @@ class FlatNetwork:
             isinstance(chain.members, ClosedClass)
             and not self.network_points.network.think[0, chain_index]
         )
-        breakers = [name for name in map(self.model.breaker_of, first_stations) if name]
-        if breakers and comes_back_at_once:
+        breaker_names = [name for name in map(self.model.breaker_of, first_stations) if name]
+        if breaker_names and comes_back_at_once:
             raise ModelError(
-                f"a cycle of {chain_name} may begin at a station of {breakers[0]}: a customer that"
+                f"a cycle of {chain_name} may begin at a station of {breaker_names[0]}: a"
+                " customer that"
                 f" it refuses would come back at the same instant; give {chain_name} a think time"
             )
         full_station_or_region = next(
@@ -545,7 +555,9 @@ class FlatNetwork:
 
     def _stations_and_losing_regions(self, station_names: Sequence[str]) -> list[str]:
         """List stations, and the regions around them that lose customers."""
-        region_names = [self._losing_region(("", station_name)) for station_name in station_names]
+        region_names = [
+            self._losing_region_name(("", station_name)) for station_name in station_names
+        ]
         return [*station_names, *filter(None, region_names)]
 
     def _may_be_full(self, station_or_region: str) -> bool:
@@ -563,10 +575,11 @@ class FlatNetwork:
         station_indices = [
             self.network_layout.stations.index(station_name) for station_name in station_names
         ]
-        visits_stations = (network.visits[0][:, station_indices].real > 0).any(axis=1)
-        has_arrivals = (visits_stations & ~network.closed & (network.arrivals[0].real > 0)).any()
+        visits_any_station = (network.visits[0][:, station_indices].real > 0).any(axis=1)
+        has_arrivals = (visits_any_station & ~network.closed & (network.arrivals[0].real > 0)).any()
         return capacity is not None and bool(
-            has_arrivals or network.population[0, visits_stations & network.closed].sum() > capacity
+            has_arrivals
+            or network.population[0, visits_any_station & network.closed].sum() > capacity
         )
 
     def _losing_capacity(self, station_name: str) -> int | None:
@@ -620,11 +633,11 @@ class FlatNetwork:
 
     def _write_visits(self, chain_name: str, place: Place) -> None:
         """Write the visits to a place; a mean number above 1 is a geometric repetition."""
-        mean_visits = self.visits[place]
+        mean_visit_count = self.visits[place]
         write_visit = partial(self._write_visit, chain_name, place)
-        if mean_visits > 1:
+        if mean_visit_count > 1:
             self.builder.repeat_with_probability(
-                1 - 1 / mean_visits, write_visit, f"{service_label(place)} again"
+                1 - 1 / mean_visit_count, write_visit, f"{service_label(place)} again"
             )
         else:
             write_visit()
@@ -715,10 +728,10 @@ class FlatNetwork:
     def _write_routing(self, chain_name: str, chain: Chain, place: Place) -> None:
         """Write the instructions by which a customer that leaves a place chooses its next place."""
         targets = list(self._next_places(chain_name, chain, place))
-        way_label = f"{service_label(place)} onward"
-        rule_name = self._rule_at(place)
+        choice_label = f"{service_label(place)} onward"
+        rule_name = self._routing_rule_at(place)
         if not rule_name:
-            self.builder.jump_at_random(targets, way_label)
+            self.builder.jump_at_random(targets, choice_label)
             return
         target_stations = [
             route.target[1]
@@ -727,9 +740,9 @@ class FlatNetwork:
         ]
         jumps = [partial(self.builder.jump, target_mark) for _, target_mark in targets]
         options = list(zip(target_stations, jumps, strict=True))
-        self.builder.pick(options, rule_name, way_label)
+        self.builder.pick(options, rule_name, choice_label)
 
-    def _rule_at(self, place: Place) -> str:
+    def _routing_rule_at(self, place: Place) -> str:
         """Return the rule by which a customer that leaves a place chooses a route from the state of
         the network; empty without such a rule.
         """
@@ -769,7 +782,7 @@ class FlatNetwork:
         scv_column = self.columns.get(f"stations.{station_name}.scv.{class_name}")
         scv = 1.0 if scv_column is None else float(scv_column[0].real)
         distribution = self.model.stations[station_name].distribution.get(class_name)
-        return time_of_distribution(self.service[place], scv, distribution)
+        return time_of_distribution(self.service_time_by_place[place], scv, distribution)
 
     def _count_visit(self, chain_name: str, place: Place) -> None:
         """Write the count of a visit to a place, if the chain may lose customers. A customer that
@@ -824,15 +837,18 @@ class FlatNetwork:
         """
         builder = self.builder
         breaker = self._breaker_and_open_time(place)
-        retries, refused_mark = self._retry_count(place), self._mark_after_loss(chain_name, place)
-        if retries:
+        retry_count, refused_mark = (
+            self._retry_count(place),
+            self._mark_after_loss(chain_name, place),
+        )
+        if retry_count:
             builder.admit(service_label(place))
-            builder.set_tries(self._retry_register, retries)
+            builder.set_tries(self._retry_register, retry_count)
             builder.mark(try_mark(place))
             refused_mark = failure_mark(place)
         if breaker:
             builder.consult(breaker[0], self._breaker_register, refused_mark)
-        if not retries:
+        if not retry_count:
             self._count_visit(chain_name, place)
         elif capacity := self._losing_capacity(place[1]):
             builder.admit(try_mark(place), place[1], capacity, full_mark(place))

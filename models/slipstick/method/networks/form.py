@@ -135,7 +135,7 @@ def _time_by_component(
                 ).real
             )
             # With losses not every customer of a cycle comes here or is served.
-            if network_points.network.losses and residence_time and not station.rates:
+            if network_points.network.loss_reason and residence_time and not station.rates:
                 time_per_visit = measure_by_name[f"time_per_visit[{class_name},{station_name}]"]
                 service_time = residence_time * (
                     1
@@ -167,7 +167,7 @@ def _saturation_populations(
     name.
     """
     # Customers that are lost need no server, so that no number of them saturates one.
-    if network.losses or not network.closed.any():
+    if network.loss_reason or not network.closed.any():
         return {}
     population_by_class = saturation_population(network)[0].real
     return {
@@ -220,7 +220,7 @@ def quantiles(
     network_layout, network : at one point
     measure_by_name : means of the network
     """
-    if network_layout.model.chains or network.not_poisson:
+    if network_layout.model.chains or network.non_poisson_reason:
         return {}, {}
     quantile_by_name: dict[str, float] = {}
     error_by_name: dict[str, float] = {}
@@ -276,7 +276,7 @@ def shares_within_target(
         if (
             chain.members.target_time == zero(TIME)
             or network_layout.model.chains
-            or network.not_poisson
+            or network.non_poisson_reason
         ):
             continue
         tape = Tape([chain.members.target_time])
@@ -312,14 +312,14 @@ def _visited_stations(
     )
 
 
-def has_quantiles(model: QueueingNetwork, chain_name: str, exact: bool = False) -> bool:
+def has_quantiles(model: QueueingNetwork, chain_name: str, must_be_exact: bool = False) -> bool:
     """Return whether quantiles of the response time of a class or chain have a formula at the
     model's own values, without solving anything.
 
     Parameters
     ----------
     model, chain_name : the network, and the class or chain
-    exact : a formula without an error
+    must_be_exact : a formula without an error
     """
     network_layout = NetworkLayout(model)
     network = network_layout.network_points(network_layout.columns({})).network
@@ -327,7 +327,7 @@ def has_quantiles(model: QueueingNetwork, chain_name: str, exact: bool = False) 
         chain_name not in network_layout.chains
         or model.chains
         or model.blocks
-        or network.not_poisson
+        or network.non_poisson_reason
         or model.constructs
     ):
         return False
@@ -341,7 +341,7 @@ def has_quantiles(model: QueueingNetwork, chain_name: str, exact: bool = False) 
     )
     if is_traceable and _has_no_overtaking(network, chain_index, station_indices):
         return True
-    return not exact and _has_product_form_visits(network, chain_index)
+    return not must_be_exact and _has_product_form_visits(network, chain_index)
 
 
 def _exact_transform(
@@ -359,9 +359,9 @@ def _exact_transform(
         return None
     if network.closed[chain_index]:
         return closed_path(service_times, think_time, population)
-    servers = np.where(network.is_delay, 0, network.servers)
+    server_counts = np.where(network.is_delay, 0, network.servers)
     servers_and_loads = (
-        servers[station_indices].tolist(),
+        server_counts[station_indices].tolist(),
         _station_loads(network)[station_indices].tolist(),
     )
     return open_path(list(zip(service_times, *servers_and_loads, strict=True)))
@@ -417,14 +417,14 @@ def _approximate_transform(
     visit_transforms = list[tuple[float, Transform]]()
     for station_index in station_indices:
         service_time = float(network.service[0, chain_index, station_index].real)
-        servers = int(network.servers[station_index])
+        server_count = int(network.servers[station_index])
         if network.is_delay[station_index]:
             visit_transform = two_moments(
                 service_time, float(network.scv[0, chain_index, station_index].real)
             )
         elif network.discipline[station_index] == "fcfs":
             visit_transform = open_path(
-                [(service_time, servers, float(load_by_station[station_index]))]
+                [(service_time, server_count, float(load_by_station[station_index]))]
             )
         else:
             visit_transform = visit_shared(
@@ -586,10 +586,10 @@ def _residence_by_class(network_points: NetworkPoints, residence: Array) -> Arra
     classes, stations].
     """
     network = network_points.network
-    chain_residence = residence[:, network_points.chain_of]
-    is_single_class = np.bincount(network_points.chain_of)[network_points.chain_of] == 1
-    chain_visits = network.visits[:, network_points.chain_of]
-    chain_service = network.service[:, network_points.chain_of]
+    chain_residence = residence[:, network_points.chain_of_class]
+    is_single_class = np.bincount(network_points.chain_of_class)[network_points.chain_of_class] == 1
+    chain_visits = network.visits[:, network_points.chain_of_class]
+    chain_service = network.service[:, network_points.chain_of_class]
     # An empty station has no waiting time.
     waiting_time = np.where(
         chain_residence != 0, quotient(chain_residence, chain_visits) - chain_service, 0.0
@@ -650,9 +650,9 @@ class Measures:
         self._share_of_visits_made = np.ones(())
         self._abandoned_share: Array = np.zeros(network_points.visits.shape)
         self._ended_visits: Array | None = None
-        self._begun: Array | None = None
+        self._begun_cycles: Array | None = None
         network = network_points.network
-        chain_of_class = network_points.chain_of
+        chain_of_class = network_points.chain_of_class
         # A station or class without visits has ratios 0/0; NaN leaves these values out.
         with np.errstate(all="ignore"):
             if isinstance(solution, MarkovSolution):
@@ -664,7 +664,7 @@ class Measures:
                 self._throughput = solution.throughput[
                     :, np.unique(chain_of_class, return_index=True)[1]
                 ]
-                if network.losses:
+                if network.loss_reason:
                     stated_visits = (
                         network_points.visits
                         if network_points.routes is not None
@@ -672,7 +672,10 @@ class Measures:
                     )
                     self._abandoned_share = solution.abandonment_probability
                     self._loss_probability = solution.loss_probability
-                    self._ended_visits, self._begun = solution.ended_services, solution.begun_cycles
+                    self._ended_visits, self._begun_cycles = (
+                        solution.ended_services,
+                        solution.begun_cycles,
+                    )
                     admitted_visits = solution.ended_services / (
                         1 - solution.abandonment_probability
                     )
@@ -750,7 +753,9 @@ class Measures:
             change_rate = np.where(change_rate == 0, change_rate, np.nan)
         if is_closed or not is_reference:
             return change_rate, change_rate
-        begun_rate = chain_rate if self._begun is None else self._begun[:, class_index]
+        begun_rate = (
+            chain_rate if self._begun_cycles is None else self._begun_cycles[:, class_index]
+        )
         return chain_rate + change_rate, begun_rate + change_rate
 
     def _columns_by_class(self) -> dict[str, Array]:
@@ -796,7 +801,7 @@ class Measures:
         by name.
         """
         columns = {}
-        is_customer = self._network_points.network.is_customer[self._network_points.chain_of]
+        is_customer = self._network_points.network.is_customer[self._network_points.chain_of_class]
         for station_index, (station_name, station) in enumerate(
             self._network_layout.model.stations.items()
         ):
@@ -813,10 +818,10 @@ class Measures:
         """Return the probabilities of the numbers present at each station, by name."""
         names_and_tables = zip(self._stations, self._probability_tables, strict=True)
         return {
-            f"probability[{station_name},{customers}]": probability_table[:, customers]
+            f"probability[{station_name},{customer_count}]": probability_table[:, customer_count]
             for station_name, probability_table in names_and_tables
             if probability_table is not None
-            for customers in range(min(probability_table.shape[1], MOST_PROBABILITIES))
+            for customer_count in range(min(probability_table.shape[1], MOST_PROBABILITIES))
         }
 
 
@@ -873,7 +878,9 @@ class CompiledNetwork(CompiledModel):
         """
         class_count = len(self.network_layout.chains)
         station_count = len(self.network_layout.stations)
-        return max(2, min(BLOCK, MOST_HELD // _numbers_of_linearizer(class_count, station_count)))
+        return max(
+            2, min(BLOCK, MOST_HELD // _number_count_of_linearizer(class_count, station_count))
+        )
 
     def brief(self, values: Values) -> Solution:
         """Compute throughputs and response times alone, at many points."""
@@ -934,7 +941,7 @@ class CompiledNetwork(CompiledModel):
         columns, solved_pieces, reason_by_point = _measured_columns(
             self.network_layout, network_points, self.method, read_columns
         )
-        point_count = network_points.network.points
+        point_count = network_points.network.point_count
         method_by_point = np.full(point_count, self.method, dtype=object)
         is_exact = np.zeros(point_count, dtype=bool)
         for solved_piece in solved_pieces:
@@ -948,14 +955,14 @@ class CompiledNetwork(CompiledModel):
             if reason_by_point
             else frozenset()
         )
-        if _numbers_per_point(network_points.network) > limit_in_force("corrections") and not (
-            network_points.network.losses or network_points.network.not_poisson
+        if _number_count_per_point(network_points.network) > limit_in_force("corrections") and not (
+            network_points.network.loss_reason or network_points.network.non_poisson_reason
         ):
             # A simulation holds still more of each class at each station: 8 GB of 800 stations and
             # 50 classes. The reason of the refusal names the method that takes them.
             refused_points = frozenset()
         solution = Solution(
-            refused=refused_points,
+            refused_points=refused_points,
             model=self.model.name,
             method=self.method,
             count=point_count,
@@ -1023,20 +1030,20 @@ class CompiledNetwork(CompiledModel):
             gradient=lambda _: self._gradient(point_values, network, solved_piece.solver),
         )
 
-    def _derivative_numbers(self, network: NetworkArrays) -> int:
+    def _derivative_number_count(self, network: NetworkArrays) -> int:
         """Return how many numbers an approximation holds for the derivatives by all parameters."""
-        return _numbers_per_point(network) * len(self.smooth_parameters)
+        return _number_count_per_point(network) * len(self.smooth_parameters)
 
     def _derivative_seconds(self, network: NetworkArrays, solver: str) -> float:
         """Estimate the processor time that the derivatives by all parameters take [s]; 0 for a
         Markov chain, which has a limit of its own.
         """
         if solver in APPROXIMATE_NUMBER:
-            return self._derivative_numbers(network) * APPROXIMATE_NUMBER[solver]
+            return self._derivative_number_count(network) * APPROXIMATE_NUMBER[solver]
         if solver == MARKOV_CHAIN:
             return 0.0
         if self._has_one_class(network, solver):
-            return self._derivative_numbers(network) * ONE_CLASS_NUMBER
+            return self._derivative_number_count(network) * ONE_CLASS_NUMBER
         _, class_count, station_count = network.service.shape
         customers_by_class = np.sort(np.where(network.closed, network.population, 0)[0]).astype(
             float
@@ -1045,10 +1052,10 @@ class CompiledNetwork(CompiledModel):
             step_count = (customers_by_class.sum() + 1) * (400 + 4 * station_count)
         else:
             with np.errstate(over="ignore"):  # of so many places there is no answer either
-                population_vectors = (customers_by_class.sum() + 1) * (
+                population_vector_count = (customers_by_class.sum() + 1) * (
                     customers_by_class[:-1] + 1
                 ).prod()
-            step_count = 2 * population_vectors * (400 + 4 * class_count * station_count**2)
+            step_count = 2 * population_vector_count * (400 + 4 * class_count * station_count**2)
         return float(len(self.smooth_parameters) * step_count * EXACT_STEP)
 
     def _gradient(
@@ -1057,16 +1064,16 @@ class CompiledNetwork(CompiledModel):
         """Return the derivatives of throughputs and response times, computed when they are read;
         none where they would take more numbers than the limit.
         """
-        parameters = self.network_layout.tape.parameters
-        if self._derivative_numbers(network) > limit_in_force("derivatives"):
-            return Gradient({}, point_values, parameters)
+        parameter_by_name = self.network_layout.tape.parameters
+        if self._derivative_number_count(network) > limit_in_force("derivatives"):
+            return Gradient({}, point_values, parameter_by_name)
         seconds = self._derivative_seconds(network, solver)
         slopes = DeferredShares(partial(self._slopes, point_values, solver, seconds), seconds)
         class_names = (*self.network_layout.chains, *self.network_layout.classes)
         return Gradient(
             slopes,
             point_values,
-            parameters,
+            parameter_by_name,
             frozenset(f"throughput[{name}]" for name in class_names),
         )
 
@@ -1086,14 +1093,14 @@ class CompiledNetwork(CompiledModel):
             self.network_layout.columns(point_values)
         ).network
         has_one_class = self._has_one_class(network, solver)
-        names_at_once = MOST_NUMBERS // _numbers_per_point(network) or 1
+        name_count_at_once = MOST_NUMBERS // _number_count_per_point(network) or 1
         if has_one_class and not self.network_layout.model.routing:
-            names_at_once = len(parameter_names) or 1
+            name_count_at_once = len(parameter_names) or 1
         slopes: dict[str, dict[str, float]] = {}
         # Each moved parameter is a point of its own; so many at a time keep the memory below
         # `MOST_NUMBERS`.
-        for first_index in range(0, len(parameter_names), names_at_once) or (0,):
-            moved_names = parameter_names[first_index : first_index + names_at_once]
+        for first_index in range(0, len(parameter_names), name_count_at_once) or (0,):
+            moved_names = parameter_names[first_index : first_index + name_count_at_once]
             if has_one_class:
                 moved_columns = self._columns_of_one_class(point_values, moved_names)
             else:
@@ -1108,9 +1115,9 @@ class CompiledNetwork(CompiledModel):
                 )
                 if reason_by_point:
                     return {}
-            steps = np.array([complex_step(point_values[name]) for name in moved_names])
+            step_sizes = np.array([complex_step(point_values[name]) for name in moved_names])
             for value_name, column in moved_columns.items():
-                derivatives = (column[1:].imag / steps).tolist()
+                derivatives = (column[1:].imag / step_sizes).tolist()
                 slopes.setdefault(value_name, {}).update(zip(moved_names, derivatives, strict=True))
         return slopes
 
@@ -1140,28 +1147,30 @@ class CompiledNetwork(CompiledModel):
             layout.perturbed_columns(point_values, names_moved_everywhere)
         ).network
         throughput, slope_by_station, slope_of_think = slopes_of_throughput(network)
-        think, demand = network.think, network.demand[:, 0]
+        think_times, demand = network.think, network.demand[:, 0]
         slopes = demand.imag / demand.real @ slope_by_station
         if not layout.model.routing:
             moved_demands = layout.moved_demands(point_values, moved_names)
-            think = np.repeat(think, 1 + len(moved_names), axis=0)
-            positions, moved_think = next(moved_demands)
-            think[positions, 0] = moved_think[1:]
-            slopes = np.zeros(len(think))
-            for (positions, demand), slope in zip(moved_demands, slope_by_station, strict=True):
-                slopes[positions] += demand.imag[1:] / demand.real[1:] * slope
-        throughput = throughput * (1 + 1j * (slopes + think.imag @ slope_of_think))
+            think_times = np.repeat(think_times, 1 + len(moved_names), axis=0)
+            moved_indices, moved_think = next(moved_demands)
+            think_times[moved_indices, 0] = moved_think[1:]
+            slopes = np.zeros(len(think_times))
+            for (moved_indices, demand), slope in zip(moved_demands, slope_by_station, strict=True):
+                slopes[moved_indices] += demand.imag[1:] / demand.real[1:] * slope
+        throughput = throughput * (1 + 1j * (slopes + think_times.imag @ slope_of_think))
         (name,) = layout.chains
         return {
             f"throughput[{name}]": throughput,
-            f"response_time[{name}]": (network.population / throughput[:, None] - think)[:, 0],
+            f"response_time[{name}]": (network.population / throughput[:, None] - think_times)[
+                :, 0
+            ],
         }
 
     def _note_on_left_out_shares(self, network: NetworkArrays) -> tuple[str, ...]:
         """Return a note if an answer has no shares because their derivatives would exceed the
         limit; empty otherwise.
         """
-        number_count = self._derivative_numbers(network)
+        number_count = self._derivative_number_count(network)
         if number_count <= limit_in_force("derivatives"):
             return ()
         note = (
@@ -1173,13 +1182,13 @@ class CompiledNetwork(CompiledModel):
         return (note,)
 
 
-def _numbers_per_point(network: NetworkArrays) -> int:
+def _number_count_per_point(network: NetworkArrays) -> int:
     """Return how many numbers an approximation holds at each point."""
     _, class_count, station_count = network.service.shape
-    return _numbers_of_linearizer(class_count, station_count)
+    return _number_count_of_linearizer(class_count, station_count)
 
 
-def _numbers_of_linearizer(class_count: int, station_count: int) -> int:
+def _number_count_of_linearizer(class_count: int, station_count: int) -> int:
     """Return how many numbers Linearizer holds at each point: the changes of each class at each
     station when a customer of one class is removed, for one and two removed customers.
     """
@@ -1197,7 +1206,7 @@ def _measured_columns(
     solved_pieces, reason_by_point = solved_points(
         network_points, solver, fail_together=fail_together
     )
-    point_count = network_points.network.points
+    point_count = network_points.network.point_count
     # All points were solved in one piece: their arrays need no selection, which would copy them.
     if len(solved_pieces) == 1 and len(solved_pieces[0].points) == point_count:
         return (

@@ -89,7 +89,9 @@ def _simulated_solution(
 ) -> Solution:
     """Simulate a network at one point, and return the values estimated from the run."""
     planned_network = flat_network(network_layout, values)
-    result = simulate(planned_network.plan, simulation) if planned_network.groups else None
+    result = (
+        simulate(planned_network.plan, simulation) if planned_network.group_index_by_chain else None
+    )
     estimates = _NetworkEstimates(network_layout, planned_network, result)
     estimated_values = estimates.values()
     if result is not None:
@@ -123,7 +125,7 @@ class _NetworkEstimates:
         self.result = result
         self.stations = network_layout.model.stations
         self.layout = Layout(planned_network.plan)
-        self.elapsed_weights = self.layout.column(self.layout.time)
+        self.elapsed_weights = self.layout.column_weights(self.layout.time_column)
         self.chain_by_class = {
             class_name: chain_name
             for chain_name, chain in network_layout.chains.items()
@@ -144,21 +146,21 @@ class _NetworkEstimates:
         if result is None or result.converged or not len(result.batches) or not lossy_chains:
             return
         column_sums = result.batches.sum(axis=0)
-        elapsed = float(column_sums[self.layout.time])
+        elapsed = float(column_sums[self.layout.time_column])
         surplus = sum(
             surplus_of_stream(result.plan.draws[group.arrivals].distribution)
             for group in result.plan.groups
             if group.kind == "open"
         )
         for resource_index, station_name in enumerate(self.planned_network.plan.resources):
-            places = [visit for visit in self.planned_network.visits if visit[1] == station_name]
+            places = [place for place in self.planned_network.visits if place[1] == station_name]
             visitors = {self.chain_by_class[class_name] for class_name, _ in places}
             if not visitors & lossy_chains:
                 continue
             arrival_count = float(
-                column_sums @ self.added_weights(map(self._weights_of_entries, places))
+                column_sums @ self.sum_of_weights(map(self._weights_of_entries, places))
             )
-            departure_count = float(column_sums[self.layout.ended_visits[resource_index]])
+            departure_count = float(column_sums[self.layout.ended_visit_columns[resource_index]])
             least_arrivals = max(0.0, arrival_count - surplus)
             if 0 < departure_count < least_arrivals * (1 - least_gap(departure_count)):
                 raise NoAnswerError(
@@ -171,13 +173,13 @@ class _NetworkEstimates:
             resource_index = self.planned_network.plan.resources.index(region_name)
             lock_index = resource_index - len(self.planned_network.plan.stations)
             waiting_times = result.batches @ (
-                self.layout.column(self.layout.present_time[resource_index])
-                - self.layout.column(self.layout.busy_time[resource_index])
+                self.layout.column_weights(self.layout.present_time_columns[resource_index])
+                - self.layout.column_weights(self.layout.busy_time_columns[resource_index])
             )
-            waiting_by_batch = waiting_times / result.batches[:, self.layout.time]
+            waiting_by_batch = waiting_times / result.batches[:, self.layout.time_column]
             further_waiting = float(waiting_by_batch[-1] - waiting_by_batch[0])
             unexpected_waiting = further_waiting - surplus
-            entry_count = float(column_sums[self.layout.grants[lock_index]])
+            entry_count = float(column_sums[self.layout.grant_columns[lock_index]])
             # Those that come and do not enter wait outside at the end.
             if unexpected_waiting > least_gap(entry_count) * (entry_count + further_waiting):
                 raise NoAnswerError(
@@ -240,7 +242,7 @@ class _NetworkEstimates:
             notes=notes,
             seed=result.settings.seed,
             converged=result.converged,
-            interrupted=result.stopped == "interrupted",
+            interrupted=result.stop_cause == "interrupted",
         )
 
     @property
@@ -271,19 +273,21 @@ class _NetworkEstimates:
                 yield from self._estimates_of_place((class_name, station_name))
         for station_name in self.stations:
             yield from self._estimates_of_station(station_name)
-        for chain_name in self.planned_network.groups:
+        for chain_name in self.planned_network.group_index_by_chain:
             for level in QUANTILES:
                 quantile = (
                     None
                     if self.result is None
-                    else self.result.time_quantile(level, self.planned_network.groups[chain_name])
+                    else self.result.time_quantile(
+                        level, self.planned_network.group_index_by_chain[chain_name]
+                    )
                 )
                 yield f"response_time_quantile[{chain_name},{level:g}]", quantile
             if target := self.planned_network.targets.get(chain_name):
                 share = None
                 if self.result is not None:
                     share = self.result.share_within(
-                        target, self.planned_network.groups[chain_name]
+                        target, self.planned_network.group_index_by_chain[chain_name]
                     )
                 yield f"within_target[{chain_name}]", share
 
@@ -347,8 +351,8 @@ class _NetworkEstimates:
         """Return weights of the run's statistics, whose weighted sum is the number of visits to a
         place that end with a service.
         """
-        return self.weights_of_visits(place) - self.added_weights(
-            self._tally_weights(self.layout.tries, place, name_tally)
+        return self.weights_of_visits(place) - self.sum_of_weights(
+            self._tally_weights(self.layout.try_columns, place, name_tally)
             for name_tally in (abandonment_tally, loss_tally, failure_mark)
         )
 
@@ -358,10 +362,10 @@ class _NetworkEstimates:
         """
         model, points = self.network_layout.model, self.planned_network.network_points
         if points.routes is None:
-            return np.zeros(self.layout.width)
+            return np.zeros(self.layout.column_count)
         if points.network.draws_again:
             return None
-        change_weights = np.zeros(self.layout.width)
+        change_weights = np.zeros(self.layout.column_count)
         weights_by_target: dict[Place, Array] = {}
         places_by_rule: set[Place] = set()
         for route, probability in zip(
@@ -374,15 +378,17 @@ class _NetworkEstimates:
             if route.by:
                 places_by_rule.add(route.target)
                 continue
-            moves = self._weights_of_served_visits(route.source) * probability
-            weights_by_target[route.target] = moves + weights_by_target.get(route.target, 0.0)
-            change_weights += moves if route.source[0] != class_name else 0.0
+            move_weights = self._weights_of_served_visits(route.source) * probability
+            weights_by_target[route.target] = move_weights + weights_by_target.get(
+                route.target, 0.0
+            )
+            change_weights += move_weights if route.source[0] != class_name else 0.0
         chain = self.network_layout.chains[self.chain_by_class[class_name]]
         for place in places_by_rule:
             if place == chain.reference or model.region_of(place[1]):
                 return None
-            arrivals = self._tally_weights(self.layout.tries, place)
-            change_weights += arrivals - weights_by_target.get(place, 0.0)
+            arrival_weights = self._tally_weights(self.layout.try_columns, place)
+            change_weights += arrival_weights - weights_by_target.get(place, 0.0)
         return change_weights
 
     def _estimates_of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
@@ -423,10 +429,10 @@ class _NetworkEstimates:
         if station.capacity or place[0] in station.balking:
             refusal_weights, attempt_weights = (
                 self._tally_weights(tally_columns, place)
-                for tally_columns in (self.layout.refusals, self.layout.tries)
+                for tally_columns in (self.layout.refusal_columns, self.layout.try_columns)
             )
             if place[0] in station.retries:
-                refusal_weights = self._tally_weights(self.layout.tries, place, loss_tally)
+                refusal_weights = self._tally_weights(self.layout.try_columns, place, loss_tally)
             if station.blocking != LOSS:
                 # Only those from outside are lost; the visits are those that were let in.
                 refusal_weights = self._weights_of_losses_from_outside(place)
@@ -436,7 +442,9 @@ class _NetworkEstimates:
                 self._ratio_estimate(chain_name, refusal_weights, attempt_weights, ZERO_ESTIMATE),
             )
         if place[0] in (*station.patience, *station.timeout):
-            abandonment_weights = self._tally_weights(self.layout.tries, place, abandonment_tally)
+            abandonment_weights = self._tally_weights(
+                self.layout.try_columns, place, abandonment_tally
+            )
             yield (
                 f"abandonment{name_in_brackets}",
                 self._ratio_estimate(
@@ -448,14 +456,14 @@ class _NetworkEstimates:
         """Yield the number of customers present at a station and its utilization by customers."""
         absences = self.network_layout.model.absences
         visits_of_customers = [
-            visit
-            for visit in self.planned_network.visits
-            if visit[1] == station_name and visit[0] not in absences
+            place
+            for place in self.planned_network.visits
+            if place[1] == station_name and place[0] not in absences
         ]
         has_absences = any(absence.station == station_name for absence in absences.values())
         is_delay = DISCIPLINES[self.stations[station_name].discipline].delay
         if is_delay or has_absences:
-            presence_weights = self.added_weights(map(self.weights_of_time, visits_of_customers))
+            presence_weights = self.sum_of_weights(map(self.weights_of_time, visits_of_customers))
             yield (
                 f"queue_length[{station_name}]",
                 self._ratio_estimate(None, presence_weights, self.elapsed_weights),
@@ -468,15 +476,15 @@ class _NetworkEstimates:
                 f"queue_length[{station_name}]",
                 self._ratio_estimate(
                     None,
-                    self.layout.column(self.layout.present_time[resource_index]),
+                    self.layout.column_weights(self.layout.present_time_columns[resource_index]),
                     self.elapsed_weights,
                 ),
             )
         busy_weights = (
             # Who is blocked keeps a server that does nothing.
-            self.added_weights(map(self._weights_of_busy_time, visits_of_customers))
+            self.sum_of_weights(map(self._weights_of_busy_time, visits_of_customers))
             if has_absences or station_name in self.planned_network.held_stations
-            else self.layout.column(self.layout.busy_time[resource_index])
+            else self.layout.column_weights(self.layout.busy_time_columns[resource_index])
         )
         yield (
             f"utilization[{station_name}]",
@@ -490,8 +498,8 @@ class _NetworkEstimates:
         region = self.network_layout.model.regions[region_name]
         layout = self.layout
         resource_index = self.planned_network.plan.resources.index(region_name)
-        presence_weights = layout.column(layout.present_time[resource_index])
-        holding_weights = layout.column(layout.busy_time[resource_index])
+        presence_weights = layout.column_weights(layout.present_time_columns[resource_index])
+        holding_weights = layout.column_weights(layout.busy_time_columns[resource_index])
         lock_index = resource_index - len(self.planned_network.plan.stations)
         yield (
             f"queue_length[{region_name}]",
@@ -501,7 +509,7 @@ class _NetworkEstimates:
             f"utilization[{region_name}]",
             self._ratio_estimate(None, holding_weights, self.elapsed_weights * region.capacity),
         )
-        grant_weights = layout.column(layout.grants[lock_index])
+        grant_weights = layout.column_weights(layout.grant_columns[lock_index])
         # Present are those that hold a place and those that wait for one.
         yield (
             f"waiting_time[{region_name}]",
@@ -509,15 +517,16 @@ class _NetworkEstimates:
         )
         if region.loses_customers:
             tallies = self.planned_network.plan.tallies
-            entrances = [
+            entrance_marks = [
                 entrance_mark_at(place, region_name) for place in self.planned_network.visits
             ]
-            tally_indices = [tallies.index(tally) for tally in entrances if tally in tallies]
+            tally_indices = [tallies.index(tally) for tally in entrance_marks if tally in tallies]
             refusal_weights, attempt_weights = (
-                self.added_weights(
-                    layout.column(columns_of_tallies[tally_index]) for tally_index in tally_indices
+                self.sum_of_weights(
+                    layout.column_weights(columns_of_tallies[tally_index])
+                    for tally_index in tally_indices
                 )
-                for columns_of_tallies in (layout.refusals, layout.tries)
+                for columns_of_tallies in (layout.refusal_columns, layout.try_columns)
             )
             yield (
                 f"loss_probability[{region_name}]",
@@ -526,12 +535,12 @@ class _NetworkEstimates:
 
     def _estimates_of_breaker(self, breaker_name: str) -> Iterator[tuple[str, Estimate | None]]:
         """Yield the share of time in which a circuit breaker is open, and of visits it refuses."""
-        open_weights = self.layout.column(
-            self.layout.busy_time[self.planned_network.plan.resources.index(breaker_name)]
+        open_weights = self.layout.column_weights(
+            self.layout.busy_time_columns[self.planned_network.plan.resources.index(breaker_name)]
         )
         refusal_weights, visit_weights = (
             self._weights_of_tally(tally_columns, f"{CONSULTED}:{breaker_name}")
-            for tally_columns in (self.layout.refusals, self.layout.tries)
+            for tally_columns in (self.layout.refusal_columns, self.layout.try_columns)
         )
         yield (
             f"open_share[{breaker_name}]",
@@ -550,9 +559,9 @@ class _NetworkEstimates:
             if self.chain_by_class[place[0]] == chain_name
         ]
 
-    def added_weights(self, weights: Iterable[Array]) -> Array:
+    def sum_of_weights(self, weights: Iterable[Array]) -> Array:
         """Add up several vectors of weights; return zeros if there are none."""
-        total: Array = sum(weights, np.zeros(self.layout.width))
+        total: Array = sum(weights, np.zeros(self.layout.column_count))
         return total
 
     def _response_estimate(
@@ -577,7 +586,7 @@ class _NetworkEstimates:
         """Return weights of the run's statistics, whose weighted sum is the time that customers
         spend at some places, and that some classes wait before regions [s].
         """
-        return self.added_weights(map(self.weights_of_time, places)) + self.added_weights(
+        return self.sum_of_weights(map(self.weights_of_time, places)) + self.sum_of_weights(
             map(self._weights_of_time_outside, waiting_classes)
         )
 
@@ -588,7 +597,7 @@ class _NetworkEstimates:
         regions = self.network_layout.model.regions
         labels = [region_wait_label(class_name, region_name) for region_name in regions]
         labels += [back_off_label((class_name, station_name)) for station_name in self.stations]
-        return self.added_weights(map(self._weights_of_label, labels))
+        return self.sum_of_weights(map(self._weights_of_label, labels))
 
     def weights_of_cycles(self, chain_name: str) -> Array:
         """Return weights of the statistics of a run whose weighted sum is the number of cycles of a
@@ -597,20 +606,25 @@ class _NetworkEstimates:
         """
         if chain_name in self.planned_network.counting_places:
             if chain_name in self.planned_network.entrance_tallies:
-                return self.added_weights(
+                return self.sum_of_weights(
                     sign * self._weights_of_tally(tally_columns, tally)
                     for tally in self.planned_network.entrance_tallies[chain_name]
-                    for sign, tally_columns in ((1, self.layout.tries), (-1, self.layout.refusals))
+                    for sign, tally_columns in (
+                        (1, self.layout.try_columns),
+                        (-1, self.layout.refusal_columns),
+                    )
                 )
-            return self.added_weights(
+            return self.sum_of_weights(
                 self.weights_of_visits(place) / visits_of_cycle
                 for place, visits_of_cycle in self.planned_network.counting_places[
                     chain_name
                 ].items()
             )
-        return self.added_weights(
-            self.layout.column(self.layout.cycles[self.planned_network.groups[group_name]])
-            for group_name in self.planned_network.groups
+        return self.sum_of_weights(
+            self.layout.column_weights(
+                self.layout.cycle_columns[self.planned_network.group_index_by_chain[group_name]]
+            )
+            for group_name in self.planned_network.group_index_by_chain
             if group_name == chain_name
         )
 
@@ -628,11 +642,11 @@ class _NetworkEstimates:
             )
             return None if may_leave else self.weights_of_cycles(chain_name)
         departure_weights = (
-            self._tally_weights(self.layout.tries, place, name_tally) / visits_of_cycle
+            self._tally_weights(self.layout.try_columns, place, name_tally) / visits_of_cycle
             for place, visits_of_cycle in first_places.items()
             for name_tally in (abandonment_tally, loss_tally, failure_mark)
         )
-        return self.weights_of_cycles(chain_name) - self.added_weights(departure_weights)
+        return self.weights_of_cycles(chain_name) - self.sum_of_weights(departure_weights)
 
     def weights_of_visits(self, place: Place) -> Array:
         """Return weights of the run's statistics, whose weighted sum is the number of visits of a
@@ -640,8 +654,8 @@ class _NetworkEstimates:
         """
         chain_name = self.chain_by_class[place[0]]
         if service_label(place) in self.planned_network.plan.tallies:
-            return self._tally_weights(self.layout.tries, place) - self._tally_weights(
-                self.layout.refusals, place
+            return self._tally_weights(self.layout.try_columns, place) - self._tally_weights(
+                self.layout.refusal_columns, place
             )
         return self.weights_of_cycles(chain_name) * self.planned_network.visits.get(place, 0.0)
 
@@ -649,9 +663,9 @@ class _NetworkEstimates:
         """Return weights of the run's statistics, whose weighted sum is the number of visits that
         begin a service or a wait: tries that are refused are left out.
         """
-        return self.weights_of_visits(place) - self.added_weights(
-            self._tally_weights(self.layout.tries, place, tally)
-            for tally in (loss_tally, failure_mark)
+        return self.weights_of_visits(place) - self.sum_of_weights(
+            self._tally_weights(self.layout.try_columns, place, name_tally)
+            for name_tally in (loss_tally, failure_mark)
         )
 
     def weights_of_time(self, place: Place) -> Array:
@@ -666,8 +680,8 @@ class _NetworkEstimates:
         """
         chain_name = self.chain_by_class[place[0]]
         if not isinstance(self.network_layout.chains[chain_name].members, OpenClass):
-            return np.zeros(self.layout.width)
-        return self._tally_weights(self.layout.refusals, place, entrance_of_network)
+            return np.zeros(self.layout.column_count)
+        return self._tally_weights(self.layout.refusal_columns, place, entrance_of_network)
 
     def weights_of_waiting(self, place: Place) -> Array:
         """Return weights of the run's statistics, whose weighted sum is the waiting time of a class
@@ -676,11 +690,11 @@ class _NetworkEstimates:
         booked_weights = self._weights_of_label(wait_label(place)) + self._weights_of_label(
             again_label(place)
         )
-        unbooked_part = self._unbooked_share_by_place.get(place, 0.0)
-        if not unbooked_part or self.result is None:
+        unbooked_share = self._unbooked_share_by_place.get(place, 0.0)
+        if not unbooked_share or self.result is None:
             return booked_weights
-        group_index = self.planned_network.groups[self.chain_by_class[place[0]]]
-        return booked_weights + unbooked_part * weights_of_unbooked_time(
+        group_index = self.planned_network.group_index_by_chain[self.chain_by_class[place[0]]]
+        return booked_weights + unbooked_share * weights_of_unbooked_time(
             self.planned_network.plan, group_index
         )
 
@@ -693,7 +707,7 @@ class _NetworkEstimates:
         share_by_place: dict[Place, float] = {}
         result = self.result
         if result is None or not any(
-            map(result.counts_unended, self.planned_network.groups.values())
+            map(result.counts_unended, self.planned_network.group_index_by_chain.values())
         ):
             return share_by_place
         column_sums = result.batches.sum(axis=0)
@@ -707,9 +721,10 @@ class _NetworkEstimates:
                 float(column_sums @ self._weights_of_label(label)) for label in station_labels
             )
             unbooked_by_station[resource_name] = max(
-                float(column_sums[self.layout.present_time[resource_index]]) - booked_time, 0.0
+                float(column_sums[self.layout.present_time_columns[resource_index]]) - booked_time,
+                0.0,
             )
-        for chain_name, group_index in self.planned_network.groups.items():
+        for chain_name, group_index in self.planned_network.group_index_by_chain.items():
             if not result.counts_unended(group_index):
                 continue
             weight_by_place = {
@@ -741,8 +756,8 @@ class _NetworkEstimates:
         """
         tallies = self.planned_network.plan.tallies
         if tally not in tallies:
-            return np.zeros(self.layout.width)
-        return self.layout.column(columns_of_tallies[tallies.index(tally)])
+            return np.zeros(self.layout.column_count)
+        return self.layout.column_weights(columns_of_tallies[tallies.index(tally)])
 
     def _weights_of_busy_time(self, place: Place) -> Array:
         """Return weights of the run's statistics, whose weighted sum is the time that a class keeps
@@ -755,13 +770,13 @@ class _NetworkEstimates:
             )
         work_weights_by_place = {
             worked_place: self.weights_of_visits(worked_place) * service_time
-            for worked_place, service_time in self.planned_network.service.items()
+            for worked_place, service_time in self.planned_network.service_time_by_place.items()
             if worked_place[1] == station_name
         }
-        all_work_weights = self.added_weights(work_weights_by_place.values())
+        all_work_weights = self.sum_of_weights(work_weights_by_place.values())
         class_work_weights = work_weights_by_place.get(place, np.zeros_like(all_work_weights))
-        busy_weights = self.layout.column(
-            self.layout.busy_time[self.planned_network.plan.resources.index(station_name)]
+        busy_weights = self.layout.column_weights(
+            self.layout.busy_time_columns[self.planned_network.plan.resources.index(station_name)]
         )
         column_sums = self.result.batches.sum(axis=0)
         total_work = float(column_sums @ all_work_weights) or 1.0
@@ -776,10 +791,10 @@ class _NetworkEstimates:
         """Return weights of the run's statistics, whose weighted sum is the time that all chains
         book to a label.
         """
-        weights = np.zeros(self.layout.width)
+        weights = np.zeros(self.layout.column_count)
         if label in self.planned_network.plan.labels:
             weights[
-                np.array(self.layout.first_label_column)
+                np.array(self.layout.first_label_columns)
                 + self.planned_network.plan.labels.index(label)
             ] = 1.0
         return weights
@@ -789,17 +804,17 @@ class _NetworkEstimates:
         chain_name: str | None,
         numerator_weights: Array,
         denominator_weights: Array,
-        empty_value: Estimate | None = None,
+        empty_estimate: Estimate | None = None,
     ) -> Estimate | None:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""
         if self.result is None or (
-            chain_name is not None and chain_name not in self.planned_network.groups
+            chain_name is not None and chain_name not in self.planned_network.group_index_by_chain
         ):
             is_open = chain_name is not None and isinstance(
                 self.network_layout.chains[chain_name].members, OpenClass
             )
-            return empty_value if is_open else ZERO_ESTIMATE
-        return self.result.ratio(numerator_weights, denominator_weights)
+            return empty_estimate if is_open else ZERO_ESTIMATE
+        return self.result.estimated_ratio(numerator_weights, denominator_weights)
 
     def account(self) -> dict[str, Estimate]:
         """Estimate the time of one customer in a cycle, by component; empty where there are several
@@ -813,18 +828,18 @@ class _NetworkEstimates:
         for station_name, station in self.stations.items():
             places = [place for place in self.places(chain_name) if place[1] == station_name]
             if station.rates:
-                weights_by_component[station_name] = self.added_weights(
+                weights_by_component[station_name] = self.sum_of_weights(
                     map(self.weights_of_time, places)
                 )
             else:
-                weights_by_component[station_name] = self.added_weights(
+                weights_by_component[station_name] = self.sum_of_weights(
                     self._weights_of_label(service_label(place)) for place in places
                 )
-                weights_by_component[f"wait:{station_name}"] = self.added_weights(
+                weights_by_component[f"wait:{station_name}"] = self.sum_of_weights(
                     map(self.weights_of_waiting, places)
                 )
         for region_name in self.network_layout.model.regions:
-            weights_by_component[f"wait:{region_name}"] = self.added_weights(
+            weights_by_component[f"wait:{region_name}"] = self.sum_of_weights(
                 self._weights_of_label(region_wait_label(class_name, region_name))
                 for class_name in self.network_layout.classes
             )
@@ -833,9 +848,11 @@ class _NetworkEstimates:
             component = f"{BACK_OFF_TIME}:{station_name}"
             weights_by_component[component] = self._weights_of_label(
                 label
-            ) + weights_by_component.get(component, np.zeros(self.layout.width))
+            ) + weights_by_component.get(component, np.zeros(self.layout.column_count))
         estimates = {
-            component: self.result.ratio(component_weights, self.weights_of_cycles(chain_name))
+            component: self.result.estimated_ratio(
+                component_weights, self.weights_of_cycles(chain_name)
+            )
             for component, component_weights in weights_by_component.items()
         }
         return {component: estimate for component, estimate in estimates.items() if estimate.mean}

@@ -67,9 +67,9 @@ def _solution_of_solver(
     has_derivatives = np.iscomplexobj(network.service)
     return exact(
         network,
-        marginals=most_customers <= MOST_LISTED
+        with_marginals=most_customers <= MOST_LISTED
         and name_count <= MOST_NAMES
-        and name_count * network.points <= MOST_PROBABILITIES
+        and name_count * network.point_count <= MOST_PROBABILITIES
         and not has_derivatives,
     )
 
@@ -101,7 +101,7 @@ def solved_points(
     solvable_points = np.array(
         [
             point_index
-            for point_index in range(network_points.network.points)
+            for point_index in range(network_points.network.point_count)
             if point_index not in reason_by_point
         ],
         dtype=np.intp,
@@ -119,7 +119,7 @@ def reasons_unsolvable(network_points: NetworkPoints) -> dict[int, str]:
     """Return, by the index of the point, why no solver can solve a network there: a number is
     undefined, or a station is saturated by the customers that come to it before any can be lost.
     """
-    never_saturated = network_points.network.never_saturated
+    never_saturated = network_points.network.is_never_saturated
     return {
         **saturation_reasons(network_before_losses(network_points), never_saturated),
         **network_points.reason_by_point,
@@ -139,7 +139,7 @@ def _solved_pieces(
     # Selecting copies the arrays, so that all points are passed on as they are.
     chosen_points = (
         network_points
-        if len(point_indexes) == network_points.network.points
+        if len(point_indexes) == network_points.network.point_count
         else network_points.select(point_indexes)
     )
     try:
@@ -166,15 +166,16 @@ def _solved_pieces(
 def _checked_solution(network_points: NetworkPoints, solver: str) -> NetworkSolution:
     """Solve a network, and check the solution against the laws that every network obeys."""
     network = network_points.network
-    if network.losses and solver != MARKOV_CHAIN:
+    if network.loss_reason and solver != MARKOV_CHAIN:
         raise ModelError(
-            f"{network.losses}, which the method {solver} does not take; ask for markov-chain or"
+            f"{network.loss_reason}, which the method {solver} does not take; ask for"
+            " markov-chain or"
             " simulation"
         )
-    if network.not_poisson and solver != MARKOV_CHAIN:
+    if network.non_poisson_reason and solver != MARKOV_CHAIN:
         alternatives = "simulation" if any(network.arrival_words) else "markov-chain or simulation"
         raise ModelError(
-            f"{network.not_poisson}, which the method {solver} does not take; ask for"
+            f"{network.non_poisson_reason}, which the method {solver} does not take; ask for"
             f" {alternatives}"
         )
     solution = _solution_of_solver(network_points, solver)
@@ -190,11 +191,11 @@ def preferred_method(network_points: NetworkPoints) -> str:
     from slipstick.queueing.exact import is_single_queue
 
     network = network_points.network
-    has_product_form = not any(network.without_product_form) or is_single_queue(network)
-    if not has_product_form or network.losses or network.not_poisson:
+    has_product_form = not any(network.reasons_against_product_form) or is_single_queue(network)
+    if not has_product_form or network.loss_reason or network.non_poisson_reason:
         return MARKOV_CHAIN
-    population_vectors = (network.population + 1).prod(axis=1, dtype=float).max()
-    return EXACT if population_vectors <= MOST_POPULATION_VECTORS else LINEARIZER
+    population_vector_count = (network.population + 1).prod(axis=1, dtype=float).max()
+    return EXACT if population_vector_count <= MOST_POPULATION_VECTORS else LINEARIZER
 
 
 def _best_solution(network_points: NetworkPoints) -> tuple[str, NetworkSolution]:
@@ -210,14 +211,14 @@ def _best_solution(network_points: NetworkPoints) -> tuple[str, NetworkSolution]
         return chosen_solver, _checked_solution(network_points, chosen_solver)
     try:
         _, class_count, station_count = network_points.network.service.shape
-        most_by_places = MOST_STATES_TIMES_PLACES // max(1, class_count * station_count)
-        most_states = min(MOST_CHAIN_STATES, most_by_places, int(limit_in_force("states")))
-        return chosen_solver, _solution_of_solver(network_points, MARKOV_CHAIN, most_states)
+        state_limit_by_places = MOST_STATES_TIMES_PLACES // max(1, class_count * station_count)
+        state_limit = min(MOST_CHAIN_STATES, state_limit_by_places, int(limit_in_force("states")))
+        return chosen_solver, _solution_of_solver(network_points, MARKOV_CHAIN, state_limit)
     except (NoAnswerError, ModelError):
         # Approximations take neither losses, nor weights, nor arrivals that are not Poisson, so the
         # refusal of the chain stands.
         network = network_points.network
-        if network.losses or network.not_poisson or network.weights is not None:
+        if network.loss_reason or network.non_poisson_reason or network.weights is not None:
             raise
         from slipstick.queueing.approximate import reason_against_linearizer
 

@@ -41,7 +41,7 @@ from slipstick.model.steps import (
     Activity,
     Combination,
     distinct_activities,
-    no_rule,
+    no_rule_error,
     steps,
 )
 from slipstick.model.system import (
@@ -68,7 +68,7 @@ from slipstick.model.system import (
     TaskPool,
     has_reply,
     is_processor,
-    no_rule_for_population,
+    no_rule_for_population_error,
 )
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
@@ -197,7 +197,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> FlatMode
         case SuperstepPopulation():
             return _write_supersteps(model.population, writer)
         case _:
-            raise no_rule_for_population("simulation", model.population)
+            raise no_rule_for_population_error("simulation", model.population)
 
 
 def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Numbers) -> FlatModel:
@@ -283,10 +283,10 @@ def _write_phases(
         _whole_number(value_by_expr[phase.processors], "the processors of a phase")
         for phase in population.phases
     ]
-    processors = max(phase_sizes)
-    writer.add_resources(processors)
+    processor_count = max(phase_sizes)
+    writer.add_resources(processor_count)
     first_instructions: list[int] = []
-    for processor in range(processors):
+    for processor in range(processor_count):
         # A processor in the same phases as the one before starts at the same instruction.
         if processor and all(
             (processor < phase_size) == (processor - 1 < phase_size) for phase_size in phase_sizes
@@ -299,26 +299,26 @@ def _write_phases(
         ):
             if processor < phase_size:
                 writer.write_phase(phase_index, phase.repeat, phase.cycle, phase_size)
-            writer.builder.await_parties(f"end-of-phase-{phase_index + 1}", processors, IDLE)
+            writer.builder.await_parties(f"end-of-phase-{phase_index + 1}", processor_count, IDLE)
         writer.builder.finish()
     writer.builder.add_program(ALL, first_instructions)
-    return writer.finished_plan(float(processors))
+    return writer.finished_plan(float(processor_count))
 
 
 def _write_supersteps(population: SuperstepPopulation, writer: Writer) -> FlatModel:
     """Write the supersteps of each processor, one after the other; each ends with a wait for the
     last processor.
     """
-    processors = population.processors
-    writer.add_resources(processors)
+    processor_count = population.processors
+    writer.add_resources(processor_count)
     first_instructions: list[int] = []
-    for processor in range(processors):
+    for processor in range(processor_count):
         first_instructions.append(writer.builder.next_instruction)
         for superstep_index, superstep in enumerate(population.supersteps):
             writer.write_superstep(superstep_index, superstep, processor)
         writer.builder.finish()
     writer.builder.add_program(ALL, first_instructions)
-    return writer.finished_plan(float(processors))
+    return writer.finished_plan(float(processor_count))
 
 
 class Writer:
@@ -352,13 +352,13 @@ class Writer:
             self.builder.plan(), population, self.execution_times, notes, targets_by_name
         )
 
-    def add_resources(self, members: int) -> None:
+    def add_resources(self, member_count: int) -> None:
         """Add the resources of the model to the plan; the processors of a population become
         stations of their own.
         """
-        self.processors = members
-        self.other_processors = members - 1
-        self._refuse_too_many_branches(max(members, 1))
+        self.processors = member_count
+        self.other_processors = member_count - 1
+        self._refuse_too_many_branches(max(member_count, 1))
         for resource_name, resource in self.model.resources.items():
             if isinstance(resource, Station):
                 # Where every customer has a server, no order matters.
@@ -380,8 +380,8 @@ class Writer:
                     resource_name, resource.capacity, NOUNS.get(type(resource), "permits")
                 )
             elif isinstance(resource, Breaker):
-                rule = BreakerRule(resource.failures, resource.calls, resource.trials)
-                self.builder.add_breaker(resource_name, rule)
+                breaker_rule = BreakerRule(resource.failures, resource.calls, resource.trials)
+                self.builder.add_breaker(resource_name, breaker_rule)
             elif not isinstance(resource, Barrier | Semaphores):
                 raise NoAnswerError(
                     f"simulation has no rule for resources of the kind {type(resource).__name__};"
@@ -395,10 +395,10 @@ class Writer:
             step.resource is not None and step.resource not in self.model.resources
             for step in self.model.steps
         ):
-            if not members:
+            if not member_count:
                 self.refuse_own_processors(*self.model.bodies)
-            self.builder.add_station(OWN, copies=members)
-            if members == 1:
+            self.builder.add_station(OWN, copies=member_count)
+            if member_count == 1:
                 # The others of a single processor are outside the population; their stations follow
                 # its own.
                 self.other_processors = self._most_others_at_once()
@@ -411,13 +411,13 @@ class Writer:
                 "customers that arrive have no processors of their own; name a resource instead"
             )
 
-    def _refuse_too_many_branches(self, members: int) -> None:
+    def _refuse_too_many_branches(self, member_count: int) -> None:
         """Raise if more branches and items would be under way at once than memory holds; for open
         arrivals, the branches and items of one customer are compared.
         """
-        counts_by_node: dict[int, float] = {}
-        branches_at_once = members * max(
-            self._branch_count_at_once(body, counts_by_node) for body in self.model.bodies
+        branch_count_by_node: dict[int, float] = {}
+        branches_at_once = member_count * max(
+            self._branch_count_at_once(body, branch_count_by_node) for body in self.model.bodies
         )
         queue_count = sum(pool.queues for pool in self.model.pools.values())
         numbers_in_words = (
@@ -434,20 +434,23 @@ class Writer:
             "numbers", numbers_held, numbers_in_words, f"{advice}, ask for mean-value", ModelError
         )
 
-    def _branch_count_at_once(self, activity: Activity, counts_by_node: dict[int, float]) -> float:
+    def _branch_count_at_once(
+        self, activity: Activity, branch_count_by_node: dict[int, float]
+    ) -> float:
         """Return the number of branches and items of an activity that may exist at once."""
-        if id(activity) not in counts_by_node:
+        if id(activity) not in branch_count_by_node:
             counts_of_children = [
-                self._branch_count_at_once(child, counts_by_node) for child in activity.children
+                self._branch_count_at_once(child, branch_count_by_node)
+                for child in activity.children
             ] or [1.0]
             item_count = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
             # Branches exist together, children in turn replace each other, and all items of a
             # pipeline may be at the stage with the most branches.
             exist_together = activity.combination is Combination.LONGEST
-            counts_by_node[id(activity)] = (
+            branch_count_by_node[id(activity)] = (
                 sum(counts_of_children) if exist_together else item_count * max(counts_of_children)
             )
-        return counts_by_node[id(activity)]
+        return branch_count_by_node[id(activity)]
 
     def _add_pool(self, pool_name: str, pool: TaskPool) -> None:
         """Add a task pool to the plan: its problems one after the other, each with its tasks and
@@ -458,8 +461,8 @@ class Writer:
         roots_by_problem: list[list[int]] = []
         parts_by_task: list[list[tuple[float, int]]] = []
         for roots, tasks_of_problem in pool.source.problems():
-            first_task = len(parts_by_task)
-            roots_by_problem.append([first_task + root for root in roots])
+            first_task_index = len(parts_by_task)
+            roots_by_problem.append([first_task_index + root for root in roots])
             for task in tasks_of_problem:
                 times_and_additions = (
                     (interior_units * interior_time + leaf_units * leaf_time, added_task)
@@ -469,7 +472,7 @@ class Writer:
                     [
                         # A negative number adds no task; others count from the first task of their
                         # problem.
-                        (seconds, added_task if added_task < 0 else first_task + added_task)
+                        (seconds, added_task if added_task < 0 else first_task_index + added_task)
                         for seconds, added_task in times_and_additions
                     ]
                 )
@@ -511,12 +514,14 @@ class Writer:
             accesses_in_row - 1,
         )
 
-    def write_phase(self, phase_index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
+    def write_phase(
+        self, phase_index: int, repeat: Expr, cycle: Activity, party_count: int
+    ) -> None:
         """Write the instructions of one phase of a program."""
-        repetitions = self._count_with_note(repeat, f"the repeat of phase {phase_index + 1}")
-        parties_by_resource = dict.fromkeys(self.model.resources, parties)
+        repetition_count = self._count_with_note(repeat, f"the repeat of phase {phase_index + 1}")
+        parties_by_resource = dict.fromkeys(self.model.resources, party_count)
         self.builder.repeat(
-            repetitions,
+            repetition_count,
             lambda: self.write(cycle, parties_by_resource),
             f"phase-{phase_index + 1}:repeat",
         )
@@ -533,10 +538,10 @@ class Writer:
             )
             self.write(superstep.barrier, {})
 
-        repetitions = self._count_with_note(
+        repetition_count = self._count_with_note(
             superstep.repeat, f"the repeat of superstep {superstep_index + 1}"
         )
-        self.builder.repeat(repetitions, write_body, f"superstep-{superstep_index + 1}:repeat")
+        self.builder.repeat(repetition_count, write_body, f"superstep-{superstep_index + 1}:repeat")
 
     def write_cycle(self, cycle: Activity, parties: Parties) -> None:
         """Write a cycle; the response time begins when the thinking ends."""
@@ -553,7 +558,7 @@ class Writer:
         """Write an activity; a barrier that does not state its number waits for `parties`."""
         rule = INSTRUCTIONS.get(activity.kind)
         if rule is None:
-            raise no_rule("simulation", activity)
+            raise no_rule_error("simulation", activity)
         rule(activity, self, parties)
 
     def activity_writer(self, activity: Activity, parties: Parties) -> Callable[[], None]:
@@ -618,33 +623,35 @@ class Writer:
                 mean_count, self.activity_writer(node.body, parties), stream_name
             )
         else:
-            rounds = self._count_with_note(node.count, "the count of repeat")
-            self.builder.repeat(rounds, self.activity_writer(node.body, parties), stream_name)
+            round_count = self._count_with_note(node.count, "the count of repeat")
+            self.builder.repeat(round_count, self.activity_writer(node.body, parties), stream_name)
 
     def _write_hold(self, node: Hold, parties: Parties) -> None:
         """Write the instructions of a hold of a lock or of permits, and of the body that is
         executed meanwhile.
         """
-        lock = self.model.held_resource(node.resource)
+        held_resource = self.model.held_resource(node.resource)
         if len(holds_together := self.model.holds_taken_together(node)) > 1:
             write_body = self.activity_writer(holds_together[-1].body, parties)
             self.builder.hold_together(
                 [hold_step.resource for hold_step in holds_together], write_body
             )
             return
-        rank = lock.rank(node.mode)
+        rank = held_resource.rank(node.mode)
         write_after = None if node.after is None else self.activity_writer(node.after, parties)
         write_body = self.activity_writer(node.body, parties)
         gets_reply = False
         if REPLIES in self.model.constructs and (gets_reply := has_reply(node)):
             write_body = self._branch_writer(node.body, parties, node.resource)
-        permits = 1
+        permit_count = 1
         if node.permits is not None:
             permits_in_words = f"the permits of a hold of {node.resource}"
-            permits = _whole_number(self.numbers[node.permits], permits_in_words, 1, lock.capacity)
+            permit_count = _whole_number(
+                self.numbers[node.permits], permits_in_words, 1, held_resource.capacity
+            )
         is_exclusive = node.mode == "write"
         self.builder.hold(
-            node.resource, write_body, rank, is_exclusive, write_after, permits, gets_reply
+            node.resource, write_body, rank, is_exclusive, write_after, permit_count, gets_reply
         )
 
     def _write_wait(self, node: WaitUnit, parties: Parties) -> None:
@@ -687,11 +694,11 @@ class Writer:
             breaker=None if node.breaker is None else self._breaker_and_open_time(node.breaker),
         )
 
-    def _breaker_and_open_time(self, name: str) -> tuple[str, ServiceTime]:
+    def _breaker_and_open_time(self, breaker_name: str) -> tuple[str, ServiceTime]:
         """Return the name of a circuit breaker and the time for which it opens."""
-        resource = self.model.resources[name]
-        assert isinstance(resource, Breaker)
-        return name, open_time(name, self.numbers[resource.open], resource.scv)
+        breaker = self.model.resources[breaker_name]
+        assert isinstance(breaker, Breaker)
+        return breaker_name, open_time(breaker_name, self.numbers[breaker.open], breaker.scv)
 
     def _queue_place_count(self, node: Attempt) -> int:
         """Return the number of places in the queue of an attempt."""
@@ -758,11 +765,11 @@ class Writer:
             self.builder.serve(OWN, random_time, step.name, wait=wait_label, where=Where.OWN)
             return
         # A single processor asks processors outside the population.
-        processors = 1 + self.other_processors if self.processors == 1 else self.processors
+        processor_count = 1 + self.other_processors if self.processors == 1 else self.processors
         if step.resource == "other":
-            self.builder.draw_destination(processors, f"{step.name}:other")
+            self.builder.draw_destination(processor_count, f"{step.name}:other")
         else:
-            self.builder.next_destination(processors)
+            self.builder.next_destination(processor_count)
         self.builder.serve(OWN, random_time, step.name, wait=wait_label, where=Where.DESTINATION)
 
     def _most_others_at_once(self) -> int:
@@ -878,6 +885,7 @@ INSTRUCTIONS: Registry[Rule] = Registry("slipstick.instructions", _own_rules)
 def _whole_number(
     number: float, number_in_words: str, least_number: int = 1, most_number: int = 1_000_000
 ) -> int:
+    """Return a number as an integer; raise if it is not whole or out of range."""
     if not (least_number <= number <= most_number and number == round(number)):
         raise ModelError(
             f"a simulation needs {number_in_words} to be a whole number from {least_number} to"
@@ -888,7 +896,7 @@ def _whole_number(
 
 def _refuse_saturation(model: Model, values: Mapping[str, float]) -> None:
     """Raise if streams of arrivals bring a resource more work than it can do."""
-    saturation_reasons = Saturation(model).reasons(values)
+    saturation_reasons = Saturation(model).reasons_by_point(values)
     if saturation_reasons:
         raise NoAnswerError(saturation_reasons[0])
 
@@ -925,7 +933,8 @@ def timeline(
     (1, 'bus', 3.0, 4.0)]
     """
     component_by_label = {
-        label: component for label, (component, _) in Labels.from_model(model).steps.items()
+        label: component
+        for label, (component, _) in Labels.from_model(model).classes_by_label.items()
     }
     recorded_timeline = record(flatten(model, values).plan, seed, cycles, events)
     recorded_labels = {span.label for span in recorded_timeline.spans}

@@ -34,7 +34,7 @@ from slipstick.method.answers import (
     join_solutions,
 )
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.names import QUANTILES, cycles_by_label
+from slipstick.method.names import QUANTILES, cycle_by_group
 from slipstick.method.simulation.flatten import ALL, FlatModel, flatten
 from slipstick.model.activity import Attempt, think_step
 from slipstick.model.steps import distinct_activities, list_parallel_nodes, steps
@@ -88,16 +88,18 @@ fewer for the run to be refused: the first, and the second over the root of the 
 eight standard deviations of a Poisson number."""
 
 
-def least_gap(departures: float, variance_factor: float = 1.0) -> float:
+def least_gap(departure_count: float, variance_factor: float = 1.0) -> float:
     """Return the smallest difference of arrivals and departures in a run, relative to the arrivals,
     that is too large to be chance [1].
 
     Parameters
     ----------
-    departures : their number
+    departure_count : their number
     variance_factor : variance of the number of arrivals in its mean
     """
-    return float(max(_LEAST_GAP, _GAP_OF_ONE * (variance_factor / max(departures, 1.0)) ** 0.5))
+    return float(
+        max(_LEAST_GAP, _GAP_OF_ONE * (variance_factor / max(departure_count, 1.0)) ** 0.5)
+    )
 
 
 def surplus_of_stream(arrival_times: object) -> float:
@@ -130,23 +132,29 @@ def check_departures(result: Result, lossy_groups: Collection[str] = ()) -> None
     if result.converged or not len(result.batches):
         return
     column_sums = result.batches.sum(axis=0)
-    simulated_time = float(column_sums[result.layout.time])
+    simulated_time = float(column_sums[result.layout.time_column])
     for group_index, group in enumerate(result.plan.groups):
         if group.kind != "open" or group.name in lossy_groups:
             continue
         arrival_times = result.plan.draws[group.arrivals].distribution
-        departures = float(column_sums[result.layout.cycles[group_index]])
+        departure_count = float(column_sums[result.layout.cycle_columns[group_index]])
         # The gap may be above 1, and infinity times a negative number would be a large one.
-        arrivals = max(0.0, simulated_time / arrival_times.mean - surplus_of_stream(arrival_times))
+        least_arrival_count = max(
+            0.0, simulated_time / arrival_times.mean - surplus_of_stream(arrival_times)
+        )
         times_between = getattr(arrival_times, "between", arrival_times)
         variance_factor = max(1.0, float(getattr(times_between, "scv", 1.0)))
         variance_factor *= float(getattr(arrival_times, "size", 1.0))
-        customers = group.name.removeprefix(ALL) or "customers"
-        if 0 < departures < arrivals * (1 - least_gap(departures, variance_factor)):
+        customers_noun = group.name.removeprefix(ALL) or "customers"
+        if (
+            0
+            < departure_count
+            < least_arrival_count * (1 - least_gap(departure_count, variance_factor))
+        ):
             raise NoAnswerError(
-                f"{customers} arrive faster than they leave: {1 / arrival_times.mean:.4g} in a"
+                f"{customers_noun} arrive faster than they leave: {1 / arrival_times.mean:.4g} in a"
                 " second, and"
-                f" {departures / simulated_time:.4g} leave in the {simulated_time:.4g} s that"
+                f" {departure_count / simulated_time:.4g} leave in the {simulated_time:.4g} s that"
                 " were simulated; a"
                 " resource is asked for more than it can do, or customers stay longer than the run:"
                 " lower the arrivals, or simulate longer"
@@ -166,20 +174,22 @@ def notes_of(result: Result) -> tuple[str, ...]:
         f"{cycle_count} {unit_noun}{'s' * (cycle_count != 1)}"
         for cycle_count in (result.cycles, result.settings.cycles)
     )
-    precision = f"{100 * result.settings.precision:g} %"
+    requested_precision_text = f"{100 * result.settings.precision:g} %"
     stop_reason = {
-        "precision": f"stopped at the requested precision of {precision}",
+        "precision": f"stopped at the requested precision of {requested_precision_text}",
         "events": f"stopped at the budget of {result.settings.events} events",
         "cycles": f"ran {cycles_asked}, as requested",
         "complete": "simulated once, because nothing in the program is random",
         "interrupted": "unfinished: it was interrupted",
-    }[result.stopped]
+    }[result.stop_cause]
     run_length = stop_reason
-    if result.stopped != "complete" or (result.dropped and not result.plan.is_program):
+    if result.stop_cause != "complete" or (
+        result.dropped_cycle_count and not result.plan.is_program
+    ):
         run_length += f", after {cycles_run}"
-    if result.dropped and not result.plan.is_program:
-        run_length += f"; {result.dropped} of them dropped as warm-up"
-    if result.pooled:
+    if result.dropped_cycle_count and not result.plan.is_program:
+        run_length += f"; {result.dropped_cycle_count} of them dropped as warm-up"
+    if result.is_pooled:
         run_length += f"; in {result.settings.replications} replications"
     notes: list[str] = [RunLength(run_length)]
     if not result.converged:
@@ -210,9 +220,9 @@ def notes_of(result: Result) -> tuple[str, ...]:
 
 def _period_note(result: Result, period: float) -> str:
     """Return how many periods of a profile the batches of a run cover, and how many a run needs."""
-    simulated_time = float(result.batches[:, result.layout.time].sum())
+    simulated_time = float(result.batches[:, result.layout.time_column].sum())
     note = f"values are means over {simulated_time / period:.3g} periods of the profile of arrivals"
-    if result.trusted:
+    if result.is_trusted:
         return note
     return (
         f"{note}; intervals need {FEWEST_PERIODS} whole periods or more, whose means do not drift:"
@@ -303,7 +313,7 @@ class Differences:
         if batch_count < 2:
             return (
                 Estimate(mean_slope, mean_slope, mean_slope)
-                if self.base_result.stopped == "complete"
+                if self.base_result.stop_cause == "complete"
                 else Estimate(mean_slope)
             )
         half_width = (
@@ -317,7 +327,7 @@ class Differences:
 def with_single_processor_values(
     values: dict[str, Value],
     single_processor: SingleProcessor,
-    processors: float,
+    processor_count: float,
     parameter_values: Mapping[str, float],
     simulation: Simulation,
 ) -> dict[str, Value]:
@@ -331,7 +341,7 @@ def with_single_processor_values(
     ----------
     values : of the model, by simulation
     single_processor : the processor alone
-    processors : of the model; of one alone, T_0 and T_N are the same run
+    processor_count : of the model; of one alone, T_0 and T_N are the same run
     parameter_values : parameters that differ from the model's own, in base units
     simulation : of the simulation
     """
@@ -339,7 +349,9 @@ def with_single_processor_values(
     time_among_others = values["time"]
     if not (time_alone.value and time_among_others.value):
         return values
-    if processors == 1 or math.isclose(time_alone.value, time_among_others.value, rel_tol=ROUNDING):
+    if processor_count == 1 or math.isclose(
+        time_alone.value, time_among_others.value, rel_tol=ROUNDING
+    ):
         # The same run is T_0 and T_N; or, without contention, they differ by the rounding of the
         # simulation's clock.
         time_alone = replace(time_alone, value=time_among_others.value)
@@ -347,7 +359,7 @@ def with_single_processor_values(
     # Relative errors of independent estimates add up by their squares in a ratio.
     relative_error = (
         0.0
-        if processors == 1
+        if processor_count == 1
         else math.hypot(_relative_half_width(time_alone), _relative_half_width(time_among_others))
     )
     least_time = time_alone.value
@@ -370,11 +382,11 @@ def with_single_processor_values(
     if single_processor.words is not None:
         word_count = _number_at(single_processor.words, parameter_values)
         throughput = values["throughput"]
-        value, low, high = (
+        warp_rate, low, high = (
             None if interval_end is None else word_count * interval_end
             for interval_end in (throughput.value, throughput.low, throughput.high)
         )
-        ratio_values["warps"] = Value(value, "1/s", low, high)
+        ratio_values["warps"] = Value(warp_rate, "1/s", low, high)
     return {**values, **ratio_values}
 
 
@@ -439,9 +451,9 @@ def _solution(
         for value_name, estimate in estimates.items()
     }
     if model.single:
-        processors = _number_at(total(model.population.counts), parameter_values)
+        processor_count = _number_at(total(model.population.processor_counts), parameter_values)
         values = with_single_processor_values(
-            values, model.single, processors, parameter_values, simulation
+            values, model.single, processor_count, parameter_values, simulation
         )
     values |= {
         value_name: Value(counted_value, unit_of(value_name))
@@ -454,7 +466,7 @@ def _solution(
         ),
         seed=result.settings.seed,
         converged=result.converged,
-        interrupted=result.stopped == "interrupted",
+        interrupted=result.stop_cause == "interrupted",
     )
     gradient = None
     if simulation.shares:
@@ -486,8 +498,10 @@ def _is_exact(flat_model: FlatModel, result: Result, estimates: Mapping[str, Est
     """Return whether nothing is random and the cycles repeat, so that no interval has a width."""
     # Constant arrivals may give every cycle the same time though their number in the run is still
     # an estimate.
-    rates = [estimates[name] for name in estimates if name.partition("[")[0] == "throughput"]
-    return not flat_model.plan.is_random and all(map(_has_no_width, (result.mean_time(), *rates)))
+    throughputs = [estimates[name] for name in estimates if name.partition("[")[0] == "throughput"]
+    return not flat_model.plan.is_random and all(
+        map(_has_no_width, (result.mean_time(), *throughputs))
+    )
 
 
 def _refuse_standstill(model: Model, result: Result) -> None:
@@ -495,7 +509,7 @@ def _refuse_standstill(model: Model, result: Result) -> None:
     has_attempts = any(isinstance(node, Attempt) for node in distinct_activities(model.bodies))
     if not has_attempts or result.plan.is_program or not len(result.batches):
         return
-    if not result.batches[-1, result.layout.time] > 0:
+    if not result.batches[-1, result.layout.time_column] > 0:
         reason = Unsolvable.with_advice(
             f"attempts of {model.name} fail and are made again at once, so that no time passes",
             "give the cycle a think time, or the attempt a back_off or something that takes time"
@@ -527,10 +541,12 @@ def _overload_notes(
         ]
     except NoAnswerError:  # what is asked depends on the state
         return
-    forks = [node for node in list_parallel_nodes(model.bodies) if node.unawaited_children]
+    nodes_with_branches = [
+        node for node in list_parallel_nodes(model.bodies) if node.unawaited_children
+    ]
     unawaited_nodes = [
         unawaited_node
-        for node in forks
+        for node in nodes_with_branches
         for branch in node.unawaited_children
         for unawaited_node in steps(branch)
     ]
@@ -540,10 +556,10 @@ def _overload_notes(
     for resource_name, resource in model.resources.items():
         if resource_name not in resources_used:
             continue
-        works_of_groups_at_resource = [
+        work_expressions_at_resource = [
             work_of_group.get(resource_name, zero(TIME)) for work_of_group in work_of_groups
         ]
-        tape = Tape(works_of_groups_at_resource)
+        tape = Tape(work_expressions_at_resource)
         columns = tape.run(selected_values(parameter_values, tape.parameters))
         low, mean_load, high = (
             sum(
@@ -646,28 +662,28 @@ class _SimulatedAccount:
         self.layout = result.layout
         self.labels = Labels.from_model(model)
         self.time_weights = _cycle_time_weights(model, result)
-        first_column = self.layout.first_label_column[0]
+        first_column = self.layout.first_label_columns[0]
         label_count = len(result.plan.labels)
         column_sums = result.batches.sum(axis=0)
-        booked_weights = np.zeros(self.layout.width)
+        booked_weights = np.zeros(self.layout.column_count)
         booked_weights[first_column : first_column + label_count] = 1.0
         booked_time = float(column_sums @ booked_weights)
         has_unended = bool(result.unended_share())
         # Booked are the ended cycles; those cut off by the ends of the run scale them to all of the
         # time.
-        scale = (
+        scale_factor = (
             float(column_sums @ self.time_weights) / booked_time
             if booked_time and not has_unended
             else 1.0
         )
         self._weights = {
-            label: scale * self.layout.column(first_column + label_index)
+            label: scale_factor * self.layout.column_weights(first_column + label_index)
             for label_index, label in enumerate(result.plan.labels)
             if column_sums[first_column + label_index]
         }
         # Where customers starve, the time of cycles that never end is waiting, divided by resource.
         for label, share_of_unbooked in unbooked_waits(result).items() if has_unended else ():
-            earlier_weights = self._weights.get(label, np.zeros(self.layout.width))
+            earlier_weights = self._weights.get(label, np.zeros(self.layout.column_count))
             self._weights[label] = earlier_weights + share_of_unbooked * (
                 self.time_weights - booked_weights
             )
@@ -676,9 +692,9 @@ class _SimulatedAccount:
         """Estimate the seconds of a cycle, added up under the names that `name_of_label` gives the
         labels.
         """
-        cycle_weights = self.layout.column(self.layout.cycles[0])
+        cycle_weights = self.layout.column_weights(self.layout.cycle_columns[0])
         return {
-            name: self.result.ratio(label_weights, cycle_weights)
+            name: self.result.estimated_ratio(label_weights, cycle_weights)
             for name, label_weights in self.weights(name_of_label).items()
         }
 
@@ -706,12 +722,12 @@ def weights_of_waiting(result: Result, resource_index: int) -> Array:
     layout = result.layout
     lock_index = resource_index - len(plan.stations)
     if lock_index in plan.locks_of_several_permits:
-        return layout.column(layout.waiting_time[lock_index])
-    if resource_index in layout.extra_time:
-        return layout.column(layout.extra_time[resource_index])
-    return layout.column(layout.present_time[resource_index]) - layout.column(
-        layout.busy_time[resource_index]
-    )
+        return layout.column_weights(layout.waiting_time_columns[lock_index])
+    if resource_index in layout.extra_time_column_by_station:
+        return layout.column_weights(layout.extra_time_column_by_station[resource_index])
+    return layout.column_weights(
+        layout.present_time_columns[resource_index]
+    ) - layout.column_weights(layout.busy_time_columns[resource_index])
 
 
 def unbooked_waits(result: Result) -> dict[str, float]:
@@ -738,7 +754,7 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     # What is booked belongs to cycles that ended.
     for label in time_by_label:
         if label in plan.labels:
-            booked_columns = np.array(layout.first_label_column) + plan.labels.index(label)
+            booked_columns = np.array(layout.first_label_columns) + plan.labels.index(label)
             time_by_label[label] -= float(column_sums[booked_columns].sum())
     unbooked_by_label = {label: seconds for label, seconds in time_by_label.items() if seconds > 0}
     total_time = sum(unbooked_by_label.values())
@@ -749,8 +765,8 @@ def _cycle_time_weights(model: Model, result: Result) -> Array:
     """Return the weights of the statistics that add up to the time of the cycles of the first
     group, thinking included [s].
     """
-    weights_of_cycles = weights_of_cycle_time if think_step(model.bodies[0]) else weights_of_time
-    return weights_of_cycles(result.plan, result.batches, 0)
+    weight_function = weights_of_cycle_time if think_step(model.bodies[0]) else weights_of_time
+    return weight_function(result.plan, result.batches, 0)
 
 
 def _response_estimates(
@@ -790,8 +806,10 @@ def _time_estimates(model: Model, flat_model: FlatModel, result: Result) -> dict
     first_time = result.cycle_time() if has_thinking else result.mean_time()
     estimates = {"time": first_time}
     if model.population.open:
-        elapsed_weights = layout.column(layout.time)
-        estimates["throughput"] = result.ratio(layout.column(layout.cycles[0]), elapsed_weights)
+        elapsed_weights = layout.column_weights(layout.time_column)
+        estimates["throughput"] = result.estimated_ratio(
+            layout.column_weights(layout.cycle_columns[0]), elapsed_weights
+        )
     elif first_time.mean > 0:
         estimates["throughput"] = _throughput_of_members(flat_model.population, first_time)
     if model.population.groups and model.population.groups[0].name:
@@ -805,30 +823,31 @@ def _time_estimates(model: Model, flat_model: FlatModel, result: Result) -> dict
             estimates[f"throughput[{plan_group.name}]"] = (
                 _throughput_of_members(len(plan_group.starts), mean_time)
                 if plan_group.kind == "closed" and mean_time.mean > 0
-                else result.ratio(
-                    layout.column(layout.cycles[group_index]), layout.column(layout.time)
+                else result.estimated_ratio(
+                    layout.column_weights(layout.cycle_columns[group_index]),
+                    layout.column_weights(layout.time_column),
                 )
             )
-    cycle_by_label = cycles_by_label(model)
-    for group_index, plan_group in enumerate(result.plan.groups[: len(cycle_by_label)]):
-        label = plan_group.name if len(cycle_by_label) > 1 else ""
-        if think_step(cycle_by_label[label]) is None:
+    cycle_by_name = cycle_by_group(model)
+    for group_index, plan_group in enumerate(result.plan.groups[: len(cycle_by_name)]):
+        group_name = plan_group.name if len(cycle_by_name) > 1 else ""
+        if think_step(cycle_by_name[group_name]) is None:
             for level in QUANTILES:
-                name = labelled_name("time_quantile", label, f"{level:g}")
-                estimates[name] = result.time_quantile(level, group_index)
+                value_name = labelled_name("time_quantile", group_name, f"{level:g}")
+                estimates[value_name] = result.time_quantile(level, group_index)
     return {**estimates, **dict(_response_estimates(model, flat_model, result))}
 
 
-def _throughput_of_members(members: float, time: Estimate) -> Estimate:
+def _throughput_of_members(member_count: float, mean_time: Estimate) -> Estimate:
     """Return the cycles of members that are never away, N / T [1/s]: Little's law on the whole
     system.
     """
     # The reciprocal turns the ends of the interval around.
     low, high = (
-        None if interval_end is None or interval_end <= 0 else members / interval_end
-        for interval_end in (time.high, time.low)
+        None if interval_end is None or interval_end <= 0 else member_count / interval_end
+        for interval_end in (mean_time.high, mean_time.low)
     )
-    return Estimate(members / time.mean, low, high)
+    return Estimate(member_count / mean_time.mean, low, high)
 
 
 def _has_no_width(estimate: Estimate) -> bool:
@@ -854,13 +873,15 @@ def _efficiency_estimates(
                 for component, component_weights in weights_by_component.items()
                 if component in model.useful
             ),
-            np.zeros(layout.width),
+            np.zeros(layout.column_count),
         )
-        estimates["efficiency"] = result.ratio(useful_weights, time_weights)
-        estimates["speedup"] = result.ratio(flat_model.population * useful_weights, time_weights)
+        estimates["efficiency"] = result.estimated_ratio(useful_weights, time_weights)
+        estimates["speedup"] = result.estimated_ratio(
+            flat_model.population * useful_weights, time_weights
+        )
     for component, component_weights in weights_by_component.items():
         if component not in model.useful:
-            estimates[f"processors_lost[{component}]"] = result.ratio(
+            estimates[f"processors_lost[{component}]"] = result.estimated_ratio(
                 flat_model.population * component_weights, time_weights
             )
     return estimates
@@ -885,17 +906,19 @@ def _parallel_estimates(
     column_by_symbol = parallel_work.values_by_symbol(parameter_values)
     number_by_symbol = {symbol: float(column[0]) for symbol, column in column_by_symbol.items()}
     time_weights = simulated_account.time_weights
-    cycle_weights = layout.column(layout.cycles[0])
+    cycle_weights = layout.column_weights(layout.cycle_columns[0])
     estimates = {}
     if ("work", "") in number_by_symbol and result.mean_time().mean > 0:
         useful_weights = flat_model.population * number_by_symbol["work", ""] * cycle_weights
-        worker_count = float(parallel_work.workers(column_by_symbol, flat_model.population)[0])
-        estimates["efficiency"] = result.ratio(useful_weights / worker_count, time_weights)
-        estimates["speedup"] = result.ratio(useful_weights, time_weights)
+        worker_count = float(parallel_work.worker_count(column_by_symbol, flat_model.population)[0])
+        estimates["efficiency"] = result.estimated_ratio(
+            useful_weights / worker_count, time_weights
+        )
+        estimates["speedup"] = result.estimated_ratio(useful_weights, time_weights)
     for component in parallel_work.components:
         work_weights = number_by_symbol["work of", component] * cycle_weights
-        estimates[f"occupation[{component}]"] = result.ratio(work_weights, time_weights)
-        overlap = result.ratio(
+        estimates[f"occupation[{component}]"] = result.estimated_ratio(work_weights, time_weights)
+        overlap = result.estimated_ratio(
             work_weights - weights_by_component.get(component, 0.0), time_weights
         )
         # The difference of an expectation and what was seen may come out below nothing.
@@ -906,15 +929,15 @@ def _parallel_estimates(
         )
     for pipeline_index, pipeline_name in enumerate(result.plan.pipelines):
         if pipeline_name in parallel_work.pipelines:
-            place_time_weights = number_by_symbol["places", pipeline_name] * layout.column(
-                layout.execution_time[pipeline_index]
+            place_time_weights = number_by_symbol["places", pipeline_name] * layout.column_weights(
+                layout.execution_time_columns[pipeline_index]
             )
             idle_time_weights = place_time_weights - number_by_symbol[
                 "stages", pipeline_name
-            ] * layout.column(layout.executions[pipeline_index])
+            ] * layout.column_weights(layout.execution_columns[pipeline_index])
             # A pipeline that no run has executed has no bubble.
             if (result.batches @ place_time_weights).any():
-                estimates[f"bubble[{pipeline_name}]"] = result.ratio(
+                estimates[f"bubble[{pipeline_name}]"] = result.estimated_ratio(
                     idle_time_weights, place_time_weights
                 )
     return estimates
@@ -927,16 +950,16 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
     plan = result.plan
     layout = result.layout
     resource_names = plan.resources
-    servers_by_name = {station.name: station.servers for station in plan.stations} | {
+    server_count_by_name = {station.name: station.servers for station in plan.stations} | {
         lock.name: lock.permits for lock in plan.locks
     }
     counter_names = {lock.name for lock in plan.locks if lock.noun == COUNTER}
     breaker_names = {lock.name for lock in plan.locks if lock.noun == BREAKER}
-    elapsed_weights = layout.column(layout.time)
+    elapsed_weights = layout.column_weights(layout.time_column)
     estimates = {}
     for resource_name in dict.fromkeys(resource_names):
         present_weights, busy_weights, departure_weights, waiting_weights = (
-            np.zeros(layout.width) for _ in range(4)
+            np.zeros(layout.column_count) for _ in range(4)
         )
         for resource_index in (
             resource_index
@@ -944,45 +967,49 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
             if other_name == resource_name
         ):
             waiting_weights += weights_of_waiting(result, resource_index)
-            present_weights[layout.present_time[resource_index]] = busy_weights[
-                layout.busy_time[resource_index]
-            ] = departure_weights[layout.ended_visits[resource_index]] = 1.0
-        copies_of_resource = resource_names.count(resource_name)
+            present_weights[layout.present_time_columns[resource_index]] = busy_weights[
+                layout.busy_time_columns[resource_index]
+            ] = departure_weights[layout.ended_visit_columns[resource_index]] = 1.0
+        copy_count = resource_names.count(resource_name)
         given_up_columns = [
-            layout.given_up_time[resource_index]
-            for resource_index in layout.given_up_time
+            layout.given_up_time_column_by_station[resource_index]
+            for resource_index in layout.given_up_time_column_by_station
             if resource_names[resource_index] == resource_name
         ]
         if resource_name in counter_names:
             # What is in use of a counter are the units that are there.
-            estimates[f"units[{resource_name}]"] = result.ratio(busy_weights, elapsed_weights)
+            estimates[f"units[{resource_name}]"] = result.estimated_ratio(
+                busy_weights, elapsed_weights
+            )
             waiting_weights = present_weights
         elif resource_name in breaker_names:
             # It is in use while it is open; no visit waits there.
-            estimates[f"open_share[{resource_name}]"] = result.ratio(busy_weights, elapsed_weights)
-            continue
-        elif servers_by_name[resource_name] < MOST_HOLDERS:
-            server_time_weights = (
-                elapsed_weights * servers_by_name[resource_name] * copies_of_resource
+            estimates[f"open_share[{resource_name}]"] = result.estimated_ratio(
+                busy_weights, elapsed_weights
             )
-            estimates[f"utilization[{resource_name}]"] = result.ratio(
+            continue
+        elif server_count_by_name[resource_name] < MOST_HOLDERS:
+            server_time_weights = elapsed_weights * server_count_by_name[resource_name] * copy_count
+            estimates[f"utilization[{resource_name}]"] = result.estimated_ratio(
                 busy_weights, server_time_weights
             )
             if given_up_columns:
-                given_up_weights = np.zeros(layout.width)
+                given_up_weights = np.zeros(layout.column_count)
                 given_up_weights[given_up_columns] = 1.0
-                estimates[f"wasted_utilization[{resource_name}]"] = result.ratio(
+                estimates[f"wasted_utilization[{resource_name}]"] = result.estimated_ratio(
                     given_up_weights, server_time_weights
                 )
-                estimates[f"useful_utilization[{resource_name}]"] = result.ratio(
+                estimates[f"useful_utilization[{resource_name}]"] = result.estimated_ratio(
                     busy_weights - given_up_weights, server_time_weights
                 )
-        estimates[f"queue_length[{resource_name}]"] = result.ratio(
-            present_weights, elapsed_weights * copies_of_resource
+        estimates[f"queue_length[{resource_name}]"] = result.estimated_ratio(
+            present_weights, elapsed_weights * copy_count
         )
         # A resource that no visit has ended at has no mean wait.
         if result.batches @ departure_weights @ np.ones(len(result.batches)) > 0:
-            estimates[f"wait[{resource_name}]"] = result.ratio(waiting_weights, departure_weights)
+            estimates[f"wait[{resource_name}]"] = result.estimated_ratio(
+                waiting_weights, departure_weights
+            )
     return estimates
 
 
@@ -997,13 +1024,16 @@ def _access_estimates(result: Result) -> dict[str, Estimate]:
         tally.partition(":") for tally in result.plan.tallies
     ):
         if tally_kind == ACCESSES:
-            acquisition_weights = layout.column(layout.grants[lock_names.index(lock_name)])
-            local_access_weights = layout.column(layout.refusals[tally_index])
-            estimates[f"accesses[{lock_name},local]"] = result.ratio(
+            acquisition_weights = layout.column_weights(
+                layout.grant_columns[lock_names.index(lock_name)]
+            )
+            local_access_weights = layout.column_weights(layout.refusal_columns[tally_index])
+            estimates[f"accesses[{lock_name},local]"] = result.estimated_ratio(
                 local_access_weights, acquisition_weights
             )
-            estimates[f"accesses[{lock_name},remote]"] = result.ratio(
-                layout.column(layout.tries[tally_index]) - local_access_weights, acquisition_weights
+            estimates[f"accesses[{lock_name},remote]"] = result.estimated_ratio(
+                layout.column_weights(layout.try_columns[tally_index]) - local_access_weights,
+                acquisition_weights,
             )
     return estimates
 
@@ -1017,25 +1047,29 @@ def _attempt_estimates(result: Result) -> dict[str, Estimate]:
     estimates = {}
     weights_by_tally = {
         tuple(tally_name.split(":", 1)): (
-            layout.column(try_weights),
-            layout.column(refusal_weights),
+            layout.column_weights(try_weights),
+            layout.column_weights(refusal_weights),
         )
         for tally_name, try_weights, refusal_weights in zip(
-            result.plan.tallies, layout.tries, layout.refusals, strict=True
+            result.plan.tallies, layout.try_columns, layout.refusal_columns, strict=True
         )
     }
     for (tally_kind, resource_name), (try_weights, refusal_weights) in weights_by_tally.items():
         if tally_kind == TRIES:
             attempt_weights, given_up_weights = weights_by_tally[GIVEN_UP, resource_name]
-            estimates[f"abandonment[{resource_name}]"] = result.ratio(refusal_weights, try_weights)
-            estimates[f"amplification[{resource_name}]"] = result.ratio(
+            estimates[f"abandonment[{resource_name}]"] = result.estimated_ratio(
+                refusal_weights, try_weights
+            )
+            estimates[f"amplification[{resource_name}]"] = result.estimated_ratio(
                 try_weights, attempt_weights
             )
             success_weights = attempt_weights - given_up_weights
-            elapsed_weights = layout.column(layout.time)
-            estimates[f"goodput[{resource_name}]"] = result.ratio(success_weights, elapsed_weights)
+            elapsed_weights = layout.column_weights(layout.time_column)
+            estimates[f"goodput[{resource_name}]"] = result.estimated_ratio(
+                success_weights, elapsed_weights
+            )
         if tally_kind == CONSULTED:
-            estimates[f"refused_share[{resource_name}]"] = result.ratio(
+            estimates[f"refused_share[{resource_name}]"] = result.estimated_ratio(
                 refusal_weights, try_weights
             )
     return estimates
@@ -1069,18 +1103,23 @@ def _fairness_estimates(result: Result) -> dict[str, Estimate]:
     for value_name, lock_indices in indices_by_name.items():
         count_weights, wait_weights, square_weights = (
             sum(
-                (layout.column(column[lock_index]) for lock_index in lock_indices),
-                np.zeros(layout.width),
+                (layout.column_weights(column_indexes[lock_index]) for lock_index in lock_indices),
+                np.zeros(layout.column_count),
             )
-            for column in (layout.grants, layout.waiting_time, layout.squared_waits)
+            for column_indexes in (
+                layout.grant_columns,
+                layout.waiting_time_columns,
+                layout.squared_wait_columns,
+            )
         )
         wait_count, wait_sum, square_sum = (
-            float(column_sums @ column) for column in (count_weights, wait_weights, square_weights)
+            float(column_sums @ weights)
+            for weights in (count_weights, wait_weights, square_weights)
         )
         if square_sum > 0:
             # The derivatives of w^2 / (n q) by w and n, so that the batches give its variance.
             fairness = wait_sum * wait_sum / (wait_count * square_sum)
-            estimates[value_name] = result.ratio(
+            estimates[value_name] = result.estimated_ratio(
                 2 * fairness / wait_sum * wait_weights - fairness / wait_count * count_weights,
                 square_weights / square_sum,
             )
@@ -1111,7 +1150,7 @@ def _shares(
             flatten(model, {**parameter_values, **changed_values}).plan, rerun_simulation
         )
         time_sums = result.batches @ _cycle_time_weights(model, result)
-        batch_means: Array = time_sums / result.batches[:, result.layout.cycles[0]]
+        batch_means: Array = time_sums / result.batches[:, result.layout.cycle_columns[0]]
         return batch_means
 
     own_values = {

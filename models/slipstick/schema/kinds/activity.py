@@ -154,13 +154,17 @@ class ItemSpec(NodeSpec):
         ModelError : there is no such activity
         """
         return type(self).make(
-            **fields_of_node(self, reader.values.field_values(self, location, reader.build_list))
+            **fields_of_node(
+                self, reader.quantities.field_values(self, location, reader.build_list)
+            )
         )
 
     @classmethod
     def write(cls, activity: Any, writer: ActivityWriter) -> dict[str, Any]:
         """Write an activity as the plain data of an item."""
-        return keys_of_node(cls, activity, writer.values.fields_as_data(activity, writer.inner))
+        return keys_of_node(
+            cls, activity, writer.quantities.fields_as_data(activity, writer.write_inner)
+        )
 
 
 if TYPE_CHECKING:
@@ -206,11 +210,11 @@ class StepSpec(ItemSpec):
 
     def mean_time(self, reader: ActivityReader, time_location: Location) -> Expr:
         """Return the mean time as an expression [s]; `time_location` is the place of its key."""
-        time = self.time_as_written
-        if isinstance(time, NamedTimeSpec):
-            return time.expr(reader.values, time_location)
-        assert isinstance(time, Given | Formula)
-        return reader.values.expr(time, time_location, TIME)
+        written_time = self.time_as_written
+        if isinstance(written_time, NamedTimeSpec):
+            return written_time.expr(reader.quantities, time_location)
+        assert isinstance(written_time, Given | Formula)
+        return reader.quantities.expr(written_time, time_location, TIME)
 
     def step(
         self,
@@ -244,7 +248,7 @@ class StepSpec(ItemSpec):
     @classmethod
     def write(cls, activity: activities.Step, writer: ActivityWriter) -> dict[str, Any]:
         step_data: dict[str, Any] = {"name": plain_name(activity.name)}
-        time_data = time_as_data(activity.time, activity.distribution, writer.values)
+        time_data = time_as_data(activity.time, activity.distribution, writer.quantities)
         step_data |= (
             {"delay": time_data}
             if activity.resource is None
@@ -260,7 +264,7 @@ class StepSpec(ItemSpec):
             key: value for key, (value, default) in optional_values.items() if value != default
         }
         if activity.weight is not None:
-            step_data["weight"] = writer.values.expr_as_data(activity.weight)
+            step_data["weight"] = writer.quantities.expr_as_data(activity.weight)
         return step_data | (
             {"scv": activity.scv} if activity.scv and activity.distribution is None else {}
         )
@@ -283,7 +287,7 @@ class DelaySpec(StepSpec):
 
     def build(self, reader: ActivityReader, location: Location) -> activities.Step:
         time = self.mean_time(reader, (*location, "delay"))
-        name = self.name or reader.numbered("think" if self.think else "delay")
+        name = self.name or reader.numbered_name("think" if self.think else "delay")
         return self.step(reader, name, time, None, location, think=self.think)
 
 
@@ -321,10 +325,10 @@ class CopiesSpec(ItemSpec):
             return reader.use_of_one_copy(resource, make_use)
         copies_at_once = self.fan_out if isinstance(self.fan_out, int) else 1
         if isinstance(self.fan_out, WholeFormula):
-            copies_at_once = reader.values.whole_number(self.fan_out, (*location, "fan_out"))
+            copies_at_once = reader.quantities.whole_number(self.fan_out, (*location, "fan_out"))
         join = None
         if self.join is not None:
-            join = reader.values.expr(self.join, (*location, "join"), COUNT)
+            join = reader.quantities.expr(self.join, (*location, "join"), COUNT)
         return reader.use_of_blocks(resource, copies_at_once, join, make_use)
 
 
@@ -351,11 +355,11 @@ class ServiceSpec(StepSpec, CopiesSpec):
     names_resource = True
 
     def build(self, reader: ActivityReader, location: Location) -> Activity:
-        name = self.name or reader.numbered(self.service)
+        name = self.name or reader.numbered_name(self.service)
         time = self.mean_time(reader, (*location, "time"))
         weight = None
         if self.weight is not None:
-            weight = reader.values.expr(self.weight, (*location, "weight"), COUNT)
+            weight = reader.quantities.expr(self.weight, (*location, "weight"), COUNT)
         return self.use_of_copies(
             reader,
             self.service,
@@ -394,7 +398,7 @@ class HoldSpec(CopiesSpec):
     names_resource = True
 
     def build(self, reader: ActivityReader, location: Location) -> Activity:
-        field_values = reader.values.field_values(self, location, reader.build_list)
+        field_values = reader.quantities.field_values(self, location, reader.build_list)
         for key in ("hold", "fan_out", "join"):
             field_values.pop(key, None)
         body = field_values.pop("body")
@@ -629,8 +633,8 @@ class HedgeSpec(ItemSpec):
     alike = ("hedged",)
 
     def build(self, reader: ActivityReader, location: Location) -> Activity:
-        field_values = reader.values.field_values(self, location, reader.build_list)
-        name = reader.numbered("late")
+        field_values = reader.quantities.field_values(self, location, reader.build_list)
+        name = reader.numbered_name("late")
         hedge_activity = activities.hedge(field_values.pop("hedge"), **field_values, name=name)
         wait_for_answer = hedge_activity.children[1].children[0]
         assert isinstance(wait_for_answer, activities.Step)
@@ -702,7 +706,7 @@ class ChooseSpec(ItemSpec):
             return copies_data
         return {
             "choose": [
-                {"p": writer.values.expr_as_data(probability), "do": writer.body(body)}
+                {"p": writer.quantities.expr_as_data(probability), "do": writer.body(body)}
                 for probability, body in activity.options
             ]
         }
@@ -736,7 +740,7 @@ def _data_of_blocks_use(forks: Sequence[Any], writer: ActivityWriter) -> dict[st
     if common_use is None:
         return None
     join_data = (
-        {} if first_fork.join is None else {"join": writer.values.expr_as_data(first_fork.join)}
+        {} if first_fork.join is None else {"join": writer.quantities.expr_as_data(first_fork.join)}
     )
     return {**writer.body(common_use)[0], "fan_out": len(first_fork.branches), **join_data}
 
@@ -884,13 +888,13 @@ class PipelineSpec(ItemSpec):
             for spec, stage in specs_and_stages
             for copy_index in range(spec.count)
         ]
-        item_count = reader.values.expr(self.pipeline, (*location, "pipeline"), COUNT)
+        item_count = reader.quantities.expr(self.pipeline, (*location, "pipeline"), COUNT)
         bodies_differ = any(len(stage.bodies) > 1 for stage in stages)
         if bodies_differ and isinstance(item_count, Parameter) and item_count.value is not None:
             # Bodies are counted when the model is built, so their number is not a quantity to vary.
             item_count = Number(item_count.value)
         # A space keeps the names of pipelines apart from those of steps.
-        name = self.name or reader.numbered("pipeline", " ")
+        name = self.name or reader.numbered_name("pipeline", " ")
         reader.add_pipeline(name, location)
         return pipeline(stages, item_count, name)
 
@@ -898,7 +902,7 @@ class PipelineSpec(ItemSpec):
     def write(cls, activity: activities.Pipeline, writer: ActivityWriter) -> dict[str, Any]:
         stages = [StageSpec.write(stage, writer) for stage in activity.stages]
         return {
-            "pipeline": writer.values.expr_as_data(activity.items),
+            "pipeline": writer.quantities.expr_as_data(activity.items),
             "stages": stages,
             "name": activity.name,
         }
@@ -948,15 +952,15 @@ class OperationSpec(ItemSpec):
     def build(self, reader: ActivityReader, location: Location) -> Activity:
         from slipstick.program.operations import MachineOperations  # few activities have any
 
-        field_values = reader.values.field_values(self, location)
+        field_values = reader.quantities.field_values(self, location)
         name = field_values.pop("name", None)
         component = field_values.pop("component")
         technology = field_values.pop("technology", "")
         title = field_values.get("collective", getattr(self, "title", ""))
         operations = MachineOperations(
-            reader.machine(title), name or reader.numbered(title), component, technology
+            reader.machine(title), name or reader.numbered_name(title), component, technology
         )
-        return reader.named(
+        return reader.register_operation(
             self.operation(operations, reader, **field_values), operations, location
         )
 
@@ -1219,9 +1223,13 @@ class ArrivingSpec(StreamSpec):
 
     def target_expr(self, quantity_reader: QuantityReader, location: Location) -> Expr | None:
         """Return the target of the response time [s]; None without one."""
-        target = self.target_time
+        target_time = self.target_time
         target_location = (*location, "target_time")
-        return None if target is None else quantity_reader.expr(target, target_location, TIME)
+        return (
+            None
+            if target_time is None
+            else quantity_reader.expr(target_time, target_location, TIME)
+        )
 
     def pattern(self, quantity_reader: QuantityReader, location: Location) -> system.ArrivalPattern:
         """Return the pattern of the arrivals."""
@@ -1389,9 +1397,9 @@ class ActivitySpec(ModelFileSpec):
         """
         quantity_reader = QuantityReader(tree, self.parameters, parameters)
         model = ActivityReader(name, self, quantity_reader).model()
-        if quantity_reader.shaping.keys() & model.parameters.keys():
+        if quantity_reader.shaping_values.keys() & model.parameters.keys():
             # A number that shapes the model cannot vary without building it anew.
-            return self.build(name, tree, {**parameters, **quantity_reader.shaping})
+            return self.build(name, tree, {**parameters, **quantity_reader.shaping_values})
         return scaled_model(model, technology_factors(self.technology, parameters))
 
 
@@ -1412,20 +1420,20 @@ class ActivityReader:
     def __init__(self, name: str, spec: ActivitySpec, quantity_reader: QuantityReader) -> None:
         self._name = name
         self._spec = spec
-        self.values = quantity_reader
+        self.quantities = quantity_reader
         repeated_specs = {
             key: resource_spec
             for key, resource_spec in spec.resources.items()
             if isinstance(resource_spec, RepeatedSpec)
         }
-        self._copy_counts: dict[str, int] = {}
+        self._copy_count_by_resource: dict[str, int] = {}
         for key, repeated_spec in repeated_specs.items():
             if isinstance(repeated_spec.count, WholeFormula):
-                self._copy_counts[key] = quantity_reader.whole_number(
+                self._copy_count_by_resource[key] = quantity_reader.whole_number(
                     repeated_spec.count, ("resources", key, "count")
                 )
             elif isinstance(repeated_spec.count, int):
-                self._copy_counts[key] = repeated_spec.count
+                self._copy_count_by_resource[key] = repeated_spec.count
         self._resources: dict[str, system.Resource] = {}
         for resource_name, resource_spec in spec.resources.items():
             self._resources |= dict.fromkeys(
@@ -1434,10 +1442,10 @@ class ActivityReader:
             )
         self.estimates: dict[str, None] = {}
         self.remarks: dict[str, None] = {}
-        self._name_uses: Counter[str] = Counter()
+        self._use_count_by_name: Counter[str] = Counter()
         self._activities_and_locations = list[tuple[Activity, Location]]()
         self._last_number_by_name: Counter[str] = Counter()
-        self._steps: dict[str, activities.Step] = {}
+        self._step_by_name: dict[str, activities.Step] = {}
 
     @cached_property
     def processors(self) -> Expr | None:
@@ -1445,7 +1453,7 @@ class ActivityReader:
         population = self._spec.population
         if population is None or population.processors is None:
             return None
-        return self.values.expr(population.processors, ("population", "processors"), COUNT)
+        return self.quantities.expr(population.processors, ("population", "processors"), COUNT)
 
     @cached_property
     def _model_without_steps(self) -> system.Model:
@@ -1483,7 +1491,7 @@ class ActivityReader:
             raise ModelError(f"{user} needs a machine with a network; this one shares memory")
         return self._machine_of_file
 
-    def named(
+    def register_operation(
         self, activity: Activity, operations: MachineOperations, location: Location
     ) -> Activity:
         """Register the names of the steps of a machine's operation and the stations that they use,
@@ -1493,15 +1501,15 @@ class ActivityReader:
             self.add_step(operation_step, location)
             if operation_step.resource is not None:
                 self._resources.setdefault(operation_step.resource, system.Station())
-        self._name_uses[operations.name] += 1
+        self._use_count_by_name[operations.name] += 1
         return activity
 
     def model(self) -> system.Model:
         """Build the model; raise a SpecError with every formula and name that is wrong."""
         population = self._build_population()
         requires, notes = self._build_requirements()
-        if self.values.problems:
-            raise SpecError(self.values.problems)
+        if self.quantities.problems:
+            raise SpecError(self.quantities.problems)
         try:
             built_model = system.Model(
                 self._name,
@@ -1513,23 +1521,25 @@ class ActivityReader:
                 requires=requires,
                 notes=(*notes, *self.remarks),
             )
-            finishing = finishing_stations(self._spec.resources, self._copy_names)
+            finishing_station_names = finishing_stations(self._spec.resources, self._copy_names)
             if breakdowns := self._breakdown_times():
                 built_model = FUNCTIONS["activity with breakdowns"](
-                    built_model, breakdowns, finishing
+                    built_model, breakdowns, finishing_station_names
                 )
             if schedules := schedules_of(self._spec.resources, self._copy_names):
                 built_model = FUNCTIONS["activity with schedules"](
-                    built_model, schedules, finishing
+                    built_model, schedules, finishing_station_names
                 )
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
-            self.values.report_problem(self._location_of_part(error.about), str(error))
-            raise SpecError(self.values.problems) from None
+            self.quantities.report_problem(self._location_of_part(error.about), str(error))
+            raise SpecError(self.quantities.problems) from None
         self._check_useful(built_model)
-        amounts = self.values.amount_expressions(self._spec.amounts, value_parameters(built_model))
-        if self.values.problems:
-            raise SpecError(self.values.problems)
+        amounts = self.quantities.amount_expressions(
+            self._spec.amounts, value_parameters(built_model)
+        )
+        if self.quantities.problems:
+            raise SpecError(self.quantities.problems)
         all_amounts = {**built_model.amounts, **amounts}
         return replace(built_model, amounts=all_amounts) if amounts else built_model
 
@@ -1538,7 +1548,7 @@ class ActivityReader:
         breaks down [s].
         """
         return {
-            copy_name: spec.breakdown.read(self.values, ("resources", resource_name))
+            copy_name: spec.breakdown.read(self.quantities, ("resources", resource_name))
             for resource_name, spec in self._spec.resources.items()
             if isinstance(spec, StationSpec) and spec.breakdown is not None
             for copy_name in self._copy_names(resource_name)
@@ -1550,13 +1560,15 @@ class ActivityReader:
         """
         requirements = list[Requirement]()
         notes = list[str]()
-        for name, requirement in self._spec.requires.items():
-            location = ("requires", name, "that")
-            if missing_path := self.values.missing_machine_path(requirement.that):
-                notes.append(f"{name} is not checked: there is no {missing_path}")
+        for requirement_name, requirement in self._spec.requires.items():
+            location = ("requires", requirement_name, "that")
+            if missing_path := self.quantities.missing_machine_path(requirement.that):
+                notes.append(f"{requirement_name} is not checked: there is no {missing_path}")
                 continue
-            conditions = self.values.parse_condition(requirement.that, location)
-            requirements.append(Requirement(name, conditions, requirement.that, requirement.says))
+            conditions = self.quantities.parse_condition(requirement.that, location)
+            requirements.append(
+                Requirement(requirement_name, conditions, requirement.that, requirement.says)
+            )
         return tuple(requirements), notes
 
     def body(self, items: Sequence[Item], location: Location) -> Activity:
@@ -1569,7 +1581,7 @@ class ActivityReader:
         """List the names of the copies of a repeated resource; for any other resource, its name
         alone.
         """
-        copy_count = self._copy_counts.get(resource)
+        copy_count = self._copy_count_by_resource.get(resource)
         return (
             [resource]
             if copy_count is None
@@ -1586,9 +1598,9 @@ class ActivityReader:
         make_use : makes the use from the name of the resource, and what its steps add to their
             names
         """
-        if resource not in self._copy_counts:
+        if resource not in self._copy_count_by_resource:
             return make_use(resource, "")
-        self._name_uses[resource] += 1
+        self._use_count_by_name[resource] += 1
         copy_names = self._copy_names(resource)
         return choose(
             *(
@@ -1618,13 +1630,13 @@ class ActivityReader:
         ModelError : the copies are not such blocks
         """
         copy_names = self._copy_names(resource)
-        if resource not in self._copy_counts or len(copy_names) % block_size:
+        if resource not in self._copy_count_by_resource or len(copy_names) % block_size:
             raise ModelError(
                 f"a fan_out of {block_size} divides the copies of a resource into equal parts, and"
                 f" {resource} has {len(copy_names)}; give it a count that is a multiple of"
                 f" {block_size}"
             )
-        self._name_uses[resource] += 1
+        self._use_count_by_name[resource] += 1
         blocks = [
             activities.fork(
                 *(
@@ -1652,40 +1664,40 @@ class ActivityReader:
                 self.body(item, (*location, index))
                 if isinstance(item, list)
                 else tuple(
-                    self.values.field_values(item, (*location, index), self.build_list).values()
+                    self.quantities.field_values(item, (*location, index), self.build_list).values()
                 )
             )
             for index, item in enumerate(written_list)
         )
         return tuple(built_values)
 
-    def numbered(self, name: str, prefix: str = "") -> str:
+    def numbered_name(self, name: str, prefix: str = "") -> str:
         """Return a name for a step that has none in the file: the name of its resource, with a
         number from the second step on.
         """
         candidate = name
-        while self._name_uses[f"{prefix}{candidate}"]:
+        while self._use_count_by_name[f"{prefix}{candidate}"]:
             self._last_number_by_name[name] += 1
             candidate = f"{name}.{1 + self._last_number_by_name[name]}"
         return candidate
 
     def add_step(self, step: activities.Step, location: Location) -> None:
         """Register the name of a step; report a name that another step has."""
-        if self._steps.setdefault(step.name, step) != step:
-            self.values.report_problem(
+        if self._step_by_name.setdefault(step.name, step) != step:
+            self.quantities.report_problem(
                 (*location, "name"),
                 f"another step is called {step.name}; give each a name of its own",
             )
-        self._name_uses[step.name] += 1
+        self._use_count_by_name[step.name] += 1
 
     def add_pipeline(self, name: str, location: Location) -> None:
         """Register the name of a pipeline; report a name that another pipeline has."""
-        if self._name_uses[f" {name}"]:
-            self.values.report_problem(
+        if self._use_count_by_name[f" {name}"]:
+            self.quantities.report_problem(
                 (*location, "name"),
                 f"another pipeline is called {name}; give each a name of its own",
             )
-        self._name_uses[f" {name}"] += 1
+        self._use_count_by_name[f" {name}"] += 1
 
     def _build_item(self, spec: Item, location: Location) -> Activity:
         """Return the activity of an item; an item with an error is reported and left out, so that
@@ -1694,7 +1706,7 @@ class ActivityReader:
         try:
             activity = spec.build(self, location)
         except ModelError as error:
-            self.values.report_problem(location, str(error))
+            self.quantities.report_problem(location, str(error))
             return then()
         self._activities_and_locations.append((activity, location))
         if spec.names_resource:
@@ -1720,7 +1732,7 @@ class ActivityReader:
         # A repeated resource is used by a choice of one of its copies.
         activity = activity.options[0][1] if isinstance(activity, activities.Choice) else activity
         # The body of a hold was checked as its items were built.
-        without_body = (
+        activity_without_body = (
             hold(activity.resource, then(), activity.mode, permits=activity.permits)
             if isinstance(activity, activities.Hold)
             else activity
@@ -1732,10 +1744,10 @@ class ActivityReader:
                 # only.
                 check_counter(first_part, self._resources)
             else:
-                for node in distinct_activities([without_body]):
+                for node in distinct_activities([activity_without_body]):
                     self._model_without_steps.check_uses(node)
         except ModelError as error:
-            self.values.report_problem(location, str(error))
+            self.quantities.report_problem(location, str(error))
 
     def _check_useful(self, model: system.Model) -> None:
         # The default names a component that a model need not have.
@@ -1749,7 +1761,7 @@ class ActivityReader:
                     if components
                     else "there are no steps"
                 )
-                self.values.report_problem(
+                self.quantities.report_problem(
                     ("useful", index), f"no step has the component {component!r}; {components_text}"
                 )
 
@@ -1764,7 +1776,7 @@ class ActivityReader:
             try:
                 return system.population_of_groups(groups)
             except ModelError as error:
-                self.values.report_problem(("groups", groups[0].name), str(error))
+                self.quantities.report_problem(("groups", groups[0].name), str(error))
                 return self._model_without_steps.population
         assert spec.population is not None
         if spec.population.phases is not None:
@@ -1773,15 +1785,15 @@ class ActivityReader:
         cycle = self.body(spec.cycle, ("cycle",))
         population = spec.population
         if self.processors is not None:
-            target_expr = population.target_expr(self.values, ("population",))
+            target_expr = population.target_expr(self.quantities, ("population",))
             return system.ClosedPopulation(
                 (system.Group("", self.processors, cycle, target_time=target_expr),)
             )
         return system.OpenPopulation(
-            self.values.expr(population.arrivals, ("population", "arrivals"), RATE),
+            self.quantities.expr(population.arrivals, ("population", "arrivals"), RATE),
             cycle,
-            population.pattern(self.values, ("population",)),
-            population.target_expr(self.values, ("population",)),
+            population.pattern(self.quantities, ("population",)),
+            population.target_expr(self.quantities, ("population",)),
         )
 
     def _build_group(self, name: str, spec: GroupSpec) -> system.Group:
@@ -1789,19 +1801,19 @@ class ActivityReader:
         location = ("groups", name)
         processors = spec.processors
         cycle = self.body(spec.cycle, (*location, "cycle"))
-        target_expr = spec.target_expr(self.values, location)
+        target_expr = spec.target_expr(self.quantities, location)
         if processors is not None:
-            processor_count = self.values.expr(processors, (*location, "processors"), COUNT)
+            processor_count = self.quantities.expr(processors, (*location, "processors"), COUNT)
             return system.Group(name, processor_count, cycle, target_time=target_expr)
-        arrival_rate = self.values.expr(spec.arrivals, (*location, "arrivals"), RATE)
-        pattern = spec.pattern(self.values, location)
+        arrival_rate = self.quantities.expr(spec.arrivals, (*location, "arrivals"), RATE)
+        pattern = spec.pattern(self.quantities, location)
         return system.Group(name, Number(0.0), cycle, arrival_rate, pattern, target_expr)
 
     def _build_phases(
         self, phases: Sequence[PhaseSpec], location: Location
     ) -> system.PhasedPopulation:
         fields_of_phases = (
-            self.values.field_values(phase_spec, (*location, index), self.build_list)
+            self.quantities.field_values(phase_spec, (*location, index), self.build_list)
             for index, phase_spec in enumerate(phases)
         )
         return system.PhasedPopulation(
@@ -1837,26 +1849,28 @@ def activity_data(model: system.Model) -> dict[str, Any]:
         for resource_spec in RESOURCES.values()
         if resource_spec.node is not None
     }
-    resources: dict[str, dict[str, Any]] = {}
+    resource_data_by_name: dict[str, dict[str, Any]] = {}
     for name, resource in model.resources.items():
         # Copies are written once, under the name that they have in common.
         repeated_name, _, copy_index = name.rpartition(".")
         resource_data = {
-            **spec_by_type[type(resource)].write(resource, writer.values),
-            **keys_of_absences(name, writer.values),
+            **spec_by_type[type(resource)].write(resource, writer.quantities),
+            **keys_of_absences(name, writer.quantities),
         }
         if copy_index not in map(str, range(writer.copy_counts.get(repeated_name, 0))):
-            resources[name] = resource_data
+            resource_data_by_name[name] = resource_data
         elif copy_index == "0":
-            resources[repeated_name] = {
+            resource_data_by_name[repeated_name] = {
                 **resource_data,
                 "count": writer.copy_counts[repeated_name],
             }
-    amount_texts = writer.values.amount_formulas(model.amounts, value_parameters(model))
+    amount_texts = writer.quantities.amount_formulas(model.amounts, value_parameters(model))
     requirement_data = {
         requirement.name: writer.requirement_as_data(requirement) for requirement in model.requires
     }
-    parameter_data = {"parameters": writer.values.parameters} if writer.values.parameters else {}
+    parameter_data = (
+        {"parameters": writer.quantities.parameters} if writer.quantities.parameters else {}
+    )
     components = {step.component for step in model.steps}
     useful_components = [name for name in model.useful if name in components]
     left_out_data = {"left_out": dict(model.left_out)} if model.left_out else {}
@@ -1868,7 +1882,13 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     }
     requires_data = {"requires": requirement_data} if requirement_data else {}
     amount_data = {"amounts": amount_texts} if amount_texts else {}
-    return {**head_data, **requires_data, **amount_data, "resources": resources, **population_data}
+    return {
+        **head_data,
+        **requires_data,
+        **amount_data,
+        "resources": resource_data_by_name,
+        **population_data,
+    }
 
 
 class ActivityWriter:
@@ -1884,7 +1904,7 @@ class ActivityWriter:
     """
 
     def __init__(self, resources: Mapping[str, system.Resource]) -> None:
-        self.values = QuantityWriter()
+        self.quantities = QuantityWriter()
         self.copy_counts: Counter[str] = Counter()
         for name, resource in resources.items():
             repeated_name, _, copy_index = name.rpartition(".")
@@ -1901,14 +1921,14 @@ class ActivityWriter:
     def requirement_as_data(self, requirement: Requirement) -> dict[str, str]:
         """Write a requirement; a relation between two comparisons is written with both."""
         comparison_texts = (
-            f"{self.values.expr_as_data(condition.left)} {condition.relation}"
-            f" {self.values.expr_as_data(condition.right)}"
+            f"{self.quantities.expr_as_data(condition.left)} {condition.relation}"
+            f" {self.quantities.expr_as_data(condition.right)}"
             for condition in requirement.conditions
         )
         says_data = {"says": requirement.says} if requirement.says else {}
         return {"that": " and ".join(comparison_texts), **says_data}
 
-    def inner(self, value: object) -> object:
+    def write_inner(self, value: object) -> object:
         """Write an activity as a list of items, and return any other value unchanged."""
         return self.body(value) if isinstance(value, Activity) else value
 
@@ -1922,16 +1942,16 @@ class ActivityWriter:
         return self._item_by_node[type(activity)].write(activity, self)
 
     def _write_group(self, group: system.Group) -> dict[str, Any]:
-        customer_data = {"processors": self.values.expr_as_data(group.processors)}
+        customer_data = {"processors": self.quantities.expr_as_data(group.processors)}
         if group.arrivals is not None:
-            customer_data = {"arrivals": self.values.expr_as_data(group.arrivals)}
-        arrival_data = _pattern_data(group.pattern, self.values) | self._target_data(
+            customer_data = {"arrivals": self.quantities.expr_as_data(group.arrivals)}
+        arrival_data = _pattern_data(group.pattern, self.quantities) | self._target_data(
             group.target_time
         )
         return {**customer_data, **arrival_data, "cycle": self.body(group.cycle)}
 
     def _target_data(self, target: Expr | None) -> dict[str, Any]:
-        return {} if target is None else {"target_time": self.values.expr_as_data(target)}
+        return {} if target is None else {"target_time": self.quantities.expr_as_data(target)}
 
     def population(self, model: system.Model) -> dict[str, Any]:
         """Write the population and its activities."""
@@ -1939,7 +1959,7 @@ class ActivityWriter:
             case system.ClosedPopulation(
                 (system.Group("", processors, cycle, target_time=target),)
             ):
-                processor_data = {"processors": self.values.expr_as_data(processors)}
+                processor_data = {"processors": self.quantities.expr_as_data(processors)}
                 return {
                     "population": processor_data | self._target_data(target),
                     "cycle": self.body(cycle),
@@ -1947,14 +1967,16 @@ class ActivityWriter:
             case system.ClosedPopulation(groups) | system.StreamsPopulation(groups):
                 return {"groups": {group.name: self._write_group(group) for group in groups}}
             case system.OpenPopulation(rate, cycle, pattern, target):
-                arrival_data = _pattern_data(pattern, self.values) | self._target_data(target)
+                arrival_data = _pattern_data(pattern, self.quantities) | self._target_data(target)
                 return {
-                    "population": {"arrivals": self.values.expr_as_data(rate), **arrival_data},
+                    "population": {"arrivals": self.quantities.expr_as_data(rate), **arrival_data},
                     "cycle": self.body(cycle),
                 }
             case system.PhasedPopulation(phases):
                 return {
-                    "phases": [self.values.fields_as_data(phase, self.inner) for phase in phases]
+                    "phases": [
+                        self.quantities.fields_as_data(phase, self.write_inner) for phase in phases
+                    ]
                 }
             case system.SuperstepPopulation():
                 raise ModelError(

@@ -37,7 +37,7 @@ def listed_twice_message(value: object) -> str:
     return f"{value} stands here twice; leave it out once"
 
 
-def _distinct_values(values: list[Any]) -> list[Any]:
+def _refuse_repeated_values(values: list[Any]) -> list[Any]:
     earlier_values = set[Any]()
     for index, value in enumerate(values):
         if value in earlier_values:
@@ -46,7 +46,7 @@ def _distinct_values(values: list[Any]) -> list[Any]:
     return values
 
 
-Distinct = AfterValidator(_distinct_values)
+Distinct = AfterValidator(_refuse_repeated_values)
 """The constraint of a list whose values must all differ, such as a list of cases to solve."""
 
 

@@ -81,8 +81,8 @@ class MeanKindSpec(KindSpec):
 
     @classmethod
     def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
-        mean_value = distribution.numbers[0][0]
-        return {cls.key: int(mean_value) if cls.key == "phases" else mean_value}
+        shape_number = distribution.numbers[0][0]
+        return {cls.key: int(shape_number) if cls.key == "phases" else shape_number}
 
 
 class ErlangTimeSpec(MeanKindSpec):
@@ -144,8 +144,8 @@ class UniformTimeSpec(KindSpec):
         return {"low": f"{low!r} s", "high": f"{high!r} s"}
 
 
-def _rate_texts(values: Sequence[float]) -> list[str]:
-    return [f"{value!r} /s" for value in values]
+def _rate_texts(rates: Sequence[float]) -> list[str]:
+    return [f"{value!r} /s" for value in rates]
 
 
 class HyperexponentialTimeSpec(KindSpec):

@@ -146,22 +146,22 @@ class WholeFormula(Formula):
     most: float
 
 
-def whole_or_formula(largest: int) -> GetPydanticSchema:
+def whole_or_formula(largest_number: int) -> GetPydanticSchema:
     """Return the constraint of a field that holds a whole number from 1 on, or arithmetic on
     parameters, such as a number of servers.
     """
-    number_schema = core_schema.int_schema(ge=1, le=largest, strict=True)
+    number_schema = core_schema.int_schema(ge=1, le=largest_number, strict=True)
 
     def read_value(raw_value: object, read_number: Callable[[object], int]) -> int | WholeFormula:
         if isinstance(raw_value, WholeFormula):
             return raw_value
         return (
-            WholeFormula(raw_value, 1, largest)
+            WholeFormula(raw_value, 1, largest_number)
             if isinstance(raw_value, str)
             else read_number(raw_value)
         )
 
-    number_limits = {"type": "integer", "minimum": 1, "maximum": largest}
+    number_limits = {"type": "integer", "minimum": 1, "maximum": largest_number}
     text_schema = {"type": "string", "description": "arithmetic on parameters"}
     return GetPydanticSchema(
         lambda _source, _handler: core_schema.no_info_wrap_validator_function(
@@ -240,9 +240,9 @@ class Quantity:
             raise _quantity_error("a quantity written as keys needs 'value'")
         # A value with a source is measured or assumed: arithmetic has the sources of its
         # parameters.
-        without_formula = replace(self, formula=False)
+        constraint_without_formula = replace(self, formula=False)
         try:
-            quantity = without_formula.read(table["value"])
+            quantity = constraint_without_formula.read(table["value"])
         except PydanticCustomError:
             if self.formula and _OPERATORS.search(str(table["value"])):
                 raise _quantity_error(
@@ -253,7 +253,7 @@ class Quantity:
             raise
         assert isinstance(quantity, Given)
         low, high = (
-            without_formula._interval_end(table[key]) if key in table else None
+            constraint_without_formula._interval_end(table[key]) if key in table else None
             for key in _INTERVAL_KEYS
         )
         if (
@@ -897,12 +897,14 @@ def _refuse_without_unit(
         for missing_dimension in (dimension / found_dimension, found_dimension / dimension):
             if not _may_be_missing(missing_dimension):
                 continue
-            names = {**expr_by_name, name: Parameter(name, missing_dimension)}
+            changed_expr_by_name = {**expr_by_name, name: Parameter(name, missing_dimension)}
             with suppress(FormulaError):
-                if read_expression(formula.text, names).dimension != dimension:
+                if read_expression(formula.text, changed_expr_by_name).dimension != dimension:
                     continue
                 # With the unit, formulas of other keys would be wrong in their turn.
-                keys_changed = _keys_changed(tree, name, expr_by_name, names) - {str(location[-1])}
+                keys_changed = _keys_changed(tree, name, expr_by_name, changed_expr_by_name) - {
+                    str(location[-1])
+                }
                 if "population" in keys_changed or (formula_text and keys_changed):
                     continue
                 value = 1.0 if parameter.value is None else parameter.value
@@ -914,13 +916,13 @@ def _refuse_without_unit(
             f" {join_path(location)} wants a [{dimension}]"
         )
         raise SpecError([problem(tree, ("parameters", name), message)])
-    choices = [f"'{formula_text}'"] * bool(formula_text)
-    choices += [f"{name}: {text}" for name, (_, text) in units_by_name.items()]
-    if choices:
+    suggestions = [f"'{formula_text}'"] * bool(formula_text)
+    suggestions += [f"{name}: {text}" for name, (_, text) in units_by_name.items()]
+    if suggestions:
         subject = "numbers" if formula_text else "parameters"
         message = (
             f"{formula.text} gives a [{found_dimension}], but a [{dimension}] is wanted; one of its"
-            f" {subject} lacks its unit: write {'; or '.join(choices)}"
+            f" {subject} lacks its unit: write {'; or '.join(suggestions)}"
         )
         raise value_mark(tree, location).error(message, location)
 
@@ -938,8 +940,8 @@ def _with_unit_at_number(
     if not _may_be_missing(missing_dimension):
         return ""
     unit = with_usual_units(1.0, missing_dimension).split("'")[1].removeprefix("1 ")
-    for number in _PLAIN_NUMBER.finditer(text):
-        changed_text = f"{text[: number.end()]} {unit}{text[number.end() :]}"
+    for number_match in _PLAIN_NUMBER.finditer(text):
+        changed_text = f"{text[: number_match.end()]} {unit}{text[number_match.end() :]}"
         with suppress(FormulaError):
             if read_expression(changed_text, expr_by_name).dimension == dimension:
                 return changed_text
@@ -955,7 +957,10 @@ def _may_be_missing(dimension: Dimension) -> bool:
 
 
 def _keys_changed(
-    tree: Node, name: str, expr_by_name: Mapping[str, Expr], changed_names: Mapping[str, Expr]
+    tree: Node,
+    name: str,
+    expr_by_name: Mapping[str, Expr],
+    changed_expr_by_name: Mapping[str, Expr],
 ) -> set[str]:
     """Return the keys of the formulas of a file whose dimension changes with that of a parameter;
     of the population, that key.
@@ -970,7 +975,7 @@ def _keys_changed(
             first_key, last_key = path.partition(".")[0], path.rpartition(".")[2]
             key = first_key if first_key == "population" else last_key
             try:
-                if read_expression(leaf.text, changed_names).dimension == dimension:
+                if read_expression(leaf.text, changed_expr_by_name).dimension == dimension:
                     continue
             except FormulaError:
                 pass
@@ -990,8 +995,8 @@ class QuantityReader:
     Attributes
     ----------
     problems : found so far; those found while the model is built are added
-    shaping : values of the quantities that whole numbers of the structure were computed from, by
-        path
+    shaping_values : values of the quantities that whole numbers of the structure were computed
+        from, by path
     """
 
     def __init__(
@@ -1003,7 +1008,7 @@ class QuantityReader:
         self._tree = tree
         self._parameters = parameters
         self.problems: list[Problem] = []
-        self.shaping: dict[str, Number] = {}
+        self.shaping_values: dict[str, Number] = {}
         self._unread_names: list[str] = []
         self._machine_parameters = {
             path: parameter for path, parameter in parameters.items() if path.startswith(MACHINE)
@@ -1059,7 +1064,7 @@ class QuantityReader:
             return 1
         value = _value_of_expression(expr)
         # These parameters become numbers: the structure of the model cannot follow them in a sweep.
-        self.shaping |= {
+        self.shaping_values |= {
             parameter.name: Number(_value_of(parameter), parameter.dimension)
             for parameter in parameters(expr)
         }
@@ -1307,11 +1312,11 @@ class QuantityWriter:
         """
         if len(node_text := repr(value)) <= _LONGEST_FORMULA_PART and "..." not in node_text:
             return value  # nothing of it is cut
-        new_nodes: dict[int, Expr] = {}
+        new_node_by_id: dict[int, Expr] = {}
         for node in walk(value):
             new_node = node
             if isinstance(node, Operation):
-                operands = tuple(new_nodes[id(operand)] for operand in node.operands)
+                operands = tuple(new_node_by_id[id(operand)] for operand in node.operands)
                 new_node = replace(node, operands=operands)
             node_text = repr(new_node)
             if node is not value and len(node_text) > _LONGEST_FORMULA_PART:
@@ -1320,8 +1325,8 @@ class QuantityWriter:
                 )
                 self.parameters[name] = node_text
                 new_node = Parameter(name, node.dimension)
-            new_nodes[id(node)] = new_node
-        return new_nodes[id(value)]
+            new_node_by_id[id(node)] = new_node
+        return new_node_by_id[id(value)]
 
     def fields_as_data(
         self, node: Any, write_other: Callable[[Any], object] = lambda unchanged: unchanged
@@ -1335,11 +1340,11 @@ class QuantityWriter:
         write_other : writes what is no quantity, and no table or list of quantities
         """
 
-        def as_text(value: Any) -> Any:
+        def as_plain_data(value: Any) -> Any:
             if isinstance(value, Mapping):
-                return {key: as_text(item) for key, item in value.items()}
+                return {key: as_plain_data(item) for key, item in value.items()}
             if isinstance(value, tuple):
-                return [as_text(item) for item in value]
+                return [as_plain_data(item) for item in value]
             return self.expr_as_data(value) if isinstance(value, Expr) else write_other(value)
 
         default_by_field = {
@@ -1350,7 +1355,7 @@ class QuantityWriter:
         }
         value_by_field = {field_name: getattr(node, field_name) for field_name in default_by_field}
         return {
-            field_name: as_text(value)
+            field_name: as_plain_data(value)
             for field_name, value in value_by_field.items()
             if value != default_by_field[field_name]
         }
@@ -1493,7 +1498,10 @@ def build_hardware(
 ) -> Machine | SharedMemory | Network:
     """Build the machine or the network of a checked file, with its quantities as parameters."""
     parameter_by_path = parameters_of(
-        {entry.path: entry for entry in described_values(spec, prefix)}
+        {
+            described_value.path: described_value
+            for described_value in described_values(spec, prefix)
+        }
     )
     hardware: Machine | SharedMemory | Network = spec.build(name, parameter_by_path, prefix)
     return hardware

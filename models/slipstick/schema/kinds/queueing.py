@@ -395,8 +395,10 @@ class QueueingNetworkSpec(ModelFileSpec):
             network = networks.QueueingNetwork(name, **network_parts, left_out=self.losses)
             network = self._with_breakdowns(network, quantity_reader)
             if schedules := schedules_of(self.stations, lambda name: (name,)):
-                finishing = finishing_stations(self.stations, lambda name: (name,))
-                network = FUNCTIONS["network with schedules"](network, schedules, finishing)
+                finishing_station_names = finishing_stations(self.stations, lambda name: (name,))
+                network = FUNCTIONS["network with schedules"](
+                    network, schedules, finishing_station_names
+                )
         except ModelFaultsError as error:
             for fault in error.faults:
                 quantity_reader.report_problem(fault.path, fault.message, fault.is_at_key)
@@ -405,9 +407,9 @@ class QueueingNetworkSpec(ModelFileSpec):
             network = replace(network, amounts={**network.amounts, **amounts})
         if quantity_reader.problems or network is None:
             raise SpecError(quantity_reader.problems)
-        if quantity_reader.shaping.keys() & network.parameters.keys():
+        if quantity_reader.shaping_values.keys() & network.parameters.keys():
             # A number that shapes the model cannot vary without building it anew.
-            return self.build(name, tree, {**parameters, **quantity_reader.shaping})
+            return self.build(name, tree, {**parameters, **quantity_reader.shaping_values})
         return network
 
     def _with_breakdowns(
@@ -420,10 +422,10 @@ class QueueingNetworkSpec(ModelFileSpec):
             if spec.breakdown is not None:
                 station_path = ("stations", name)
                 breakdown = spec.breakdown.read(quantity_reader, station_path)
-                finishing = {name} if spec.finish_service else set[str]()
+                finishing_station_names = {name} if spec.finish_service else set[str]()
                 try:
                     network = FUNCTIONS["network with breakdowns"](
-                        network, {name: breakdown}, finishing
+                        network, {name: breakdown}, finishing_station_names
                     )
                 except ModelFaultsError:
                     raise
@@ -523,15 +525,15 @@ def unknown_names(data: object) -> list[Fault]:
     ----------
     data : the file, as plain values
     """
-    network = _as_table(data)
-    classes, chains, stations = (
-        _as_table(network.get(key)) for key in ("classes", "chains", "stations")
+    network_table = _as_table(data)
+    class_table, chain_table, station_table = (
+        _as_table(network_table.get(key)) for key in ("classes", "chains", "stations")
     )
     known_classes = [
-        *classes,
+        *class_table,
         *(
             str(name)
-            for chain in chains.values()
+            for chain in chain_table.values()
             for name in _as_list(_as_table(chain).get("classes"))
         ),
     ]
@@ -542,7 +544,7 @@ def unknown_names(data: object) -> list[Fault]:
             unknown_class_message(class_in_key, known_classes),
             is_at_key=True,
         )
-        for name, station in stations.items()
+        for name, station in station_table.items()
         for key in networks.BY_CLASS
         for class_in_key in _as_table(_as_table(station).get(key))
         if known_classes and class_in_key not in known_classes
@@ -550,26 +552,26 @@ def unknown_names(data: object) -> list[Fault]:
     named_parts = [
         (section, *name_and_part)
         for section in ("regions", "breakers")
-        for name_and_part in _as_table(network.get(section)).items()
+        for name_and_part in _as_table(network_table.get(section)).items()
     ]
     for section, name, section_part in named_parts:
         for index, station in enumerate(_as_list(_as_table(section_part).get("stations"))):
-            if stations and isinstance(station, str) and station not in stations:
-                message = unknown_station_message(station, list(stations))
+            if station_table and isinstance(station, str) and station not in station_table:
+                message = unknown_station_message(station, list(station_table))
                 faults.append(Fault((section, name, "stations", index), message))
-    for index, route in enumerate(_as_list(network.get("routing"))):
+    for index, route in enumerate(_as_list(network_table.get("routing"))):
         for key in ("from", "to"):
             class_and_station = _as_list(_as_table(route).get(key))
             if (
-                stations
+                station_table
                 and len(class_and_station) == 2
                 and isinstance(class_and_station[1], str)
-                and class_and_station[1] not in stations
+                and class_and_station[1] not in station_table
             ):
                 faults.append(
                     Fault(
                         ("routing", index, key, 1),
-                        unknown_station_message(class_and_station[1], list(stations)),
+                        unknown_station_message(class_and_station[1], list(station_table)),
                     )
                 )
     return faults
@@ -620,7 +622,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
                     data["scv"].pop(class_name)
         return {key: value for key, value in data.items() if key != "distribution" and value != {}}
 
-    sections = {
+    data_by_section = {
         "classes": {name: customer_data(customers) for name, customers in network.classes.items()},
         "chains": {
             name: {
@@ -636,17 +638,17 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
         },
         "routing": [_route_data(route, quantity_writer) for route in network.routing],
     }
-    sections["regions"] = {
+    data_by_section["regions"] = {
         name: quantity_writer.fields_as_data(region) for name, region in network.regions.items()
     }
-    sections["breakers"] = {
+    data_by_section["breakers"] = {
         name: {
-            **BreakerSpec.write(guarded.breaker, quantity_writer),
-            "stations": list(guarded.stations),
+            **BreakerSpec.write(guarded_stations.breaker, quantity_writer),
+            "stations": list(guarded_stations.stations),
         }
-        for name, guarded in network.breakers.items()
+        for name, guarded_stations in network.breakers.items()
     }
-    sections["amounts"] = quantity_writer.amount_formulas(
+    data_by_section["amounts"] = quantity_writer.amount_formulas(
         network.amounts, value_parameters(network)
     )
     left_out = dict(network.left_out)
@@ -656,16 +658,18 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
         "parameters": quantity_writer.parameters,
     }
     return {
-        key: value for key, value in {**head_keys, **sections}.items() if value or key == "stations"
+        key: value
+        for key, value in {**head_keys, **data_by_section}.items()
+        if value or key == "stations"
     }
 
 
 def _route_data(route: networks.Route, quantity_writer: QuantityWriter) -> dict[str, Any]:
     """Write a route as the plain data of a queueing-network file."""
-    choice = (
+    choice_data = (
         {"by": route.by}
         if route.by
         else {"probability": quantity_writer.expr_as_data(route.probability)}
     )
     target = networks.OUT if route.target is None else list(route.target)
-    return {"from": list(route.source), "to": target, **choice}
+    return {"from": list(route.source), "to": target, **choice_data}

@@ -475,7 +475,7 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
     keys = [*tree.entries] if isinstance(tree, Table) else None
     if keys is None:
         return _study_class_with(None)
-    added_names = [
+    added_question_names = [
         name for name in keys if name not in StudySpec.model_fields and name not in QUESTIONS.own
     ]
     picture_list = node_at(tree, ["pictures"]) if tree is not None else None
@@ -484,7 +484,7 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
         for picture in (picture_list.items if isinstance(picture_list, Listing) else ())
     }
     # An unknown key needs all questions, to suggest the one that was meant.
-    if not all(name in QUESTIONS.definitions for name in added_names):
+    if not all(name in QUESTIONS.definitions for name in added_question_names):
         return _study_class_with(None)
     known_kinds = {
         picture_kind
@@ -492,23 +492,28 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
             *_PICTURE_SPECS,
             *(
                 question_picture
-                for name in added_names
+                for name in added_question_names
                 for question_picture in QUESTIONS[name].pictures
             ),
         )
         for picture_kind in get_args(picture.model_fields["kind"].annotation)
     }
-    return _study_class_with(frozenset(added_names) if picture_kinds <= known_kinds else None)
+    return _study_class_with(
+        frozenset(added_question_names) if picture_kinds <= known_kinds else None
+    )
 
 
 @cache
-def _study_class_with(added_names: frozenset[str] | None) -> type[StudySpec]:
+def _study_class_with(added_question_names: frozenset[str] | None) -> type[StudySpec]:
     """Build the pydantic model of a study with some questions of other packages; None means all of
     them.
     """
-    names = [*(QUESTIONS.definitions if added_names is None else added_names), *QUESTIONS.own]
+    question_names = [
+        *(QUESTIONS.definitions if added_question_names is None else added_question_names),
+        *QUESTIONS.own,
+    ]
     questions = sorted(
-        ((name, QUESTIONS[name]) for name in names), key=lambda item: item[1].position
+        ((name, QUESTIONS[name]) for name in question_names), key=lambda item: item[1].position
     )
     field_by_name: dict[str, Any] = {
         name: (question.takes, question.field) for name, question in questions
@@ -524,7 +529,7 @@ def _study_class_with(added_names: frozenset[str] | None) -> type[StudySpec]:
         "StudySpec", __base__=StudySpec, __doc__=StudySpec.__doc__, **field_by_name
     )
     study_class_with_questions = cast("type[StudySpec]", study_class)
-    study_class_with_questions.added = added_names
+    study_class_with_questions.added = added_question_names
     return study_class_with_questions
 
 

@@ -291,34 +291,38 @@ def check_values(tree: Table, library: Library) -> None:
     SpecError : no machine has such paths, or a value is not allowed there
     """
     node_by_path = _machine_values(tree)
-    path_in_machine = {path: path.removeprefix("machine.") for path in node_by_path}
-    machines = [library.load("machine", name) for name in names_of_kind("machine")]
-    fitting_machine = next(
+    machine_path_by_path = {path: path.removeprefix("machine.") for path in node_by_path}
+    machine_trees = [library.load("machine", name) for name in names_of_kind("machine")]
+    fitting_machine_tree = next(
         (
-            machine
-            for machine in machines
-            if all(node_at(machine, path) is not None for path in path_in_machine.values())
+            machine_tree
+            for machine_tree in machine_trees
+            if all(
+                node_at(machine_tree, path) is not None for path in machine_path_by_path.values()
+            )
         ),
         None,
     )
-    if fitting_machine is None:
+    if fitting_machine_tree is None:
         known_paths = {
             path
-            for path, machine_path in path_in_machine.items()
-            if any(node_at(machine, machine_path) is not None for machine in machines)
+            for path, machine_path in machine_path_by_path.items()
+            if any(
+                node_at(machine_tree, machine_path) is not None for machine_tree in machine_trees
+            )
         }
         # Each is there on some machine: then it is the first that stands on none together with the
         # others.
         path = next(
-            (path for path in path_in_machine if path not in known_paths),
-            next(iter(path_in_machine)),
+            (path for path in machine_path_by_path if path not in known_paths),
+            next(iter(machine_path_by_path)),
         )
         mark = key_mark(tree, ["values", path])
         message = "no machine of the catalogue has this quantity, or not together with the others"
         raise mark.error(message, ["values", path])
-    changed_machine: Node = fitting_machine
-    for path, machine_path in path_in_machine.items():
-        changed_machine = replaced(changed_machine, machine_path, node_by_path[path])
+    changed_machine_tree: Node = fitting_machine_tree
+    for path, machine_path in machine_path_by_path.items():
+        changed_machine_tree = replaced(changed_machine_tree, machine_path, node_by_path[path])
     # Limits of a value are those of its place in the machine.
-    if problems := problems_of(spec_model("machine", fitting_machine), changed_machine):
+    if problems := problems_of(spec_model("machine", fitting_machine_tree), changed_machine_tree):
         raise SpecError(problems)

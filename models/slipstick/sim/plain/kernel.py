@@ -129,11 +129,11 @@ class Kernel(EventLoop):
             "pool": self.task_pools,
         }
 
-    def _bound_action(self, op: int, *operands: int) -> partial[Any]:
+    def _bound_action(self, operation: int, *operands: int) -> partial[Any]:
         """Return the method of an instruction with its operands bound, so that an event needs no
         look-up.
         """
-        instruction_method = getattr(Kernel, Op(op).name.lower())
+        instruction_method = getattr(Kernel, Op(operation).name.lower())
         # The names of the parameters say which table an operand is a number of.
         parameter_names = instruction_method.__code__.co_varnames[
             1 : instruction_method.__code__.co_argcount - 2
@@ -227,11 +227,12 @@ class Kernel(EventLoop):
         for lock in self.locks:
             statistics_row += [float(lock.grants), lock.waiting_time, lock.squared_waits]
         statistics_row += [
-            self.stations[station_number].extra_time for station_number in self.layout.extra_time
+            self.stations[station_number].extra_time
+            for station_number in self.layout.extra_time_column_by_station
         ]
         statistics_row += [
             self.stations[station_number].given_up_time
-            for station_number in self.layout.given_up_time
+            for station_number in self.layout.given_up_time_column_by_station
         ]
         for executions, execution_time in zip(self.executions, self.execution_time, strict=True):
             statistics_row += [float(executions), execution_time]
@@ -239,9 +240,9 @@ class Kernel(EventLoop):
 
     def take_rows(self) -> Array:
         """Return the rows of statistics written since the last call, and remove them here."""
-        rows = np.array(self.rows).reshape(len(self.rows), self.layout.width)
+        statistics_rows = np.array(self.rows).reshape(len(self.rows), self.layout.column_count)
         self.rows.clear()
-        return rows
+        return statistics_rows
 
     def take_responses(self, group_index: int) -> Array:
         """Return the response times of the cycles of a group that ended since the last call, and
@@ -776,11 +777,11 @@ class Kernel(EventLoop):
     ) -> bool:
         """Pause before the next attempt; the mean pause doubles up to a limit."""
         token.label = label
-        doublings = token.registers[register]
-        pause = min(first_pause * float(1 << doublings), longest_pause) * next(draw)
+        doubling_count = token.registers[register]
+        pause_time = min(first_pause * float(1 << doubling_count), longest_pause) * next(draw)
         # A larger shift would overflow in the compiled loop; no run reaches as many pauses.
-        token.registers[register] = min(doublings + 1, 60)
-        heappush(self.heap, (now + pause, self.order(), self.resume, token))
+        token.registers[register] = min(doubling_count + 1, 60)
+        heappush(self.heap, (now + pause_time, self.order(), self.resume, token))
         return False
 
     def take_ticket(self, lock: SimulatedLock, register: int, token: Token, now: float) -> bool:

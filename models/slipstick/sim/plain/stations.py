@@ -430,11 +430,11 @@ class RandomOrder(Fcfs):
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin service, or take a random place in the queue."""
-        waiting_before = len(self.queue)
+        waiting_count_before = len(self.queue)
         super().enter(token, work, now)
-        if len(self.queue) > waiting_before:
+        if len(self.queue) > waiting_count_before:
             self.queue.pop()
-            self.queue.insert(int(token.queue_place * (waiting_before + 1)), token)
+            self.queue.insert(int(token.queue_place * (waiting_count_before + 1)), token)
 
 
 _TokenByFinish = tuple[float, int, Token]
@@ -486,15 +486,15 @@ class Sharing(SimulatedStation):
 
     def _rate_of_unit_weight(self) -> float:
         """Return the rate at which a customer of weight 1 is served."""
-        present = self.present_count
-        if not present:
+        present_count = self.present_count
+        if not present_count:
             return 1.0
         if self.rates:
-            speed = self.rates[min(present, len(self.rates)) - 1]
+            speed = self.rates[min(present_count, len(self.rates)) - 1]
             return speed if self.serves_in_arrival_order else speed / self.total_weight
-        if present > self.servers:
+        if present_count > self.servers:
             return self.servers / self.total_weight
-        return present / self.total_weight
+        return present_count / self.total_weight
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Add a customer to the customers who share the servers."""
@@ -586,15 +586,15 @@ class WeightedServers(SimulatedStation):
         """Compute the speed of each customer: its share, by weight, of the servers that customers
         of larger weights leave to others, but at most one server.
         """
-        servers_left = float(self.servers)
-        weight_left = 0.0
+        free_server_count = float(self.servers)
+        remaining_weight = 0.0
         for token in self.present_tokens:
-            weight_left += token.weight
+            remaining_weight += token.weight
         for token in self.present_tokens:
-            speed = servers_left * token.weight / weight_left
+            speed = free_server_count * token.weight / remaining_weight
             if speed >= 1:
-                servers_left -= 1
-                weight_left -= token.weight
+                free_server_count -= 1
+                remaining_weight -= token.weight
             token.speed = min(speed, 1.0)
 
     def enter(self, token: Token, work: float, now: float) -> None:
@@ -603,10 +603,10 @@ class WeightedServers(SimulatedStation):
         if self.counts_work:
             self.add_work(work)
         token.work = token.requested_work = work
-        position = len(self.present_tokens)
-        while position and self.present_tokens[position - 1].weight < token.weight:
-            position -= 1
-        self.present_tokens.insert(position, token)
+        queue_index = len(self.present_tokens)
+        while queue_index and self.present_tokens[queue_index - 1].weight < token.weight:
+            queue_index -= 1
+        self.present_tokens.insert(queue_index, token)
         self._plan_departure(now)
 
     def _plan_departure(self, now: float) -> None:
@@ -685,10 +685,10 @@ def make_station(event_loop: EventLoop, plan: StationPlan) -> SimulatedStation:
 
 def put_in_order(queue: deque[Token], token: Token) -> None:
     """Insert a token into a queue, behind all tokens whose keys are not larger."""
-    position = len(queue)
-    while position and queue[position - 1].key > token.key:
-        position -= 1
-    queue.insert(position, token)
+    queue_index = len(queue)
+    while queue_index and queue[queue_index - 1].key > token.key:
+        queue_index -= 1
+    queue.insert(queue_index, token)
 
 
 class SimulatedLock(PatientQueue):
@@ -789,10 +789,10 @@ class SimulatedLock(PatientQueue):
 
     def count_wait(self, token: Token, now: float) -> None:
         """Add a wait that ended to the statistics of the waits."""
-        wait = now - token.request_time
+        waiting_time = now - token.request_time
         self.grants += 1
-        self.waiting_time += wait
-        self.squared_waits += wait * wait
+        self.waiting_time += waiting_time
+        self.squared_waits += waiting_time * waiting_time
 
     def take_free_unit(self, now: float) -> bool:
         """Grant a free unit of a counter to the token that has waited longest; return whether there

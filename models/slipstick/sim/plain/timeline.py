@@ -47,19 +47,21 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
                 TimelineInterval(customer, branch, plan.labels[label], start, end, cause)
             )
 
-    def observe(resource_name: str, start: float, end: float, present: int, busy: int) -> None:
+    def observe(
+        resource_name: str, start: float, end: float, present_count: int, busy_count: int
+    ) -> None:
         """Record how many customers are present, and how many servers busy, in an interval."""
         # Several stations may go by one name, as processors do: their numbers add up.
         for time, sign in ((start, 1), (end, -1)):
             changes_at_time = changes_by_resource[resource_name].setdefault(time, [0, 0])
-            changes_at_time[0] += sign * present
-            changes_at_time[1] += sign * busy
+            changes_at_time[0] += sign * present_count
+            changes_at_time[1] += sign * busy_count
 
     trace: Trace = []
     kernel = Kernel(plan, seed, trace=trace, log=log, observe=observe)
-    cycles_wanted = cycles * max(plan.population, 1)
+    cycle_limit = cycles * max(plan.population, 1)
     while kernel.events < events and kernel.run(1):
-        if not plan.is_program and sum(kernel.cycles) >= cycles_wanted:
+        if not plan.is_program and sum(kernel.cycles) >= cycle_limit:
             break
     # An interval is reported when it ends; this ends those that are still open.
     for resource in (*kernel.stations, *kernel.locks):
@@ -101,13 +103,13 @@ def _levels_over_time(
     changes.
     """
     levels: list[tuple[float, int, int]] = []
-    present = busy = 0
+    present_count = busy_count = 0
     for time in sorted(changes_by_time):
         present_change, busy_change = changes_by_time[time]
         if present_change or busy_change:
-            present = present + present_change
-            busy = busy + busy_change
-            levels.append((time, present, busy))
+            present_count = present_count + present_change
+            busy_count = busy_count + busy_change
+            levels.append((time, present_count, busy_count))
     return tuple(levels)
 
 
@@ -135,7 +137,7 @@ def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
         intervals.sort(
             key=lambda interval: (interval.end, interval.cause is None, -interval.branch)
         )
-    path: list[TimelineInterval] = []
+    critical_intervals: list[TimelineInterval] = []
     last_interval = max(
         timeline.spans, key=lambda interval: (interval.end, -interval.member), default=None
     )
@@ -160,6 +162,6 @@ def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
             followed_causes.add((member, time))
             member = interval.cause
             continue
-        path.append(interval)
+        critical_intervals.append(interval)
         time = interval.start
-    return tuple(reversed(path))
+    return tuple(reversed(critical_intervals))

@@ -131,39 +131,39 @@ class Builder:
     """
 
     def __init__(self) -> None:
-        self._code: list[list[int]] = []
-        self._draws: dict[str, tuple[int, Draw]] = {}
+        self._instructions: list[list[int]] = []
+        self._draw_by_stream: dict[str, tuple[int, Draw]] = {}
         self._stations: list[StationPlan] = []
-        self._first_station: dict[str, int] = {}
-        self._locks: dict[str, tuple[int, LockPlan, LockImplementation]] = {}
+        self._first_station_by_name: dict[str, int] = {}
+        self._lock_entry_by_name: dict[str, tuple[int, LockPlan, LockImplementation]] = {}
         self._groups: list[CustomerGroup] = []
-        self._pools: dict[str, PoolPlan] = {}
-        self._handover_instructions: dict[int, list[int]] = {}
-        self._barriers: dict[str, int] = {}
-        self._labels: dict[str, int] = {}
-        self._targets: list[int] = []
-        self._cumulative: list[float] = []
-        self._counts: list[float] = []
-        self._tallies: list[str] = []
-        self._weight_range: dict[str, tuple[float, float]] = {}
+        self._pool_by_name: dict[str, PoolPlan] = {}
+        self._handover_instructions_by_monitor: dict[int, list[int]] = {}
+        self._barrier_number_by_name: dict[str, int] = {}
+        self._label_number_by_name: dict[str, int] = {}
+        self._jump_targets: list[int] = []
+        self._cumulative_probabilities: list[float] = []
+        self._constants: list[float] = []
+        self._tally_names: list[str] = []
+        self._weight_range_by_station: dict[str, tuple[float, float]] = {}
         self._abandoned_stations: set[str] = set()
         self._stations_that_cut: set[str] = set()
         self._next_visit_is_limited = False
         self._cutting_instruction = -1
-        self._pipelines: dict[str, int] = {}
+        self._pipeline_number_by_name: dict[str, int] = {}
         self._instruction_by_mark: dict[str, int] = {}
         self._open_targets: list[tuple[list[int], int, str]] = []
-        self._registers_in_use = self._registers = 0
+        self._register_count_in_use = self._register_count = 0
 
     @property
     def next_instruction(self) -> int:
         """Number of the next instruction."""
-        return len(self._code)
+        return len(self._instructions)
 
     def emit(self, op: Op, *operands: int) -> int:
         """Append an instruction to the plan, and return its number."""
-        self._code.append([int(op), *map(int, operands), *[0] * (OPERANDS - len(operands))])
-        return len(self._code) - 1
+        self._instructions.append([int(op), *map(int, operands), *[0] * (OPERANDS - len(operands))])
+        return len(self._instructions) - 1
 
     def patch(
         self, instruction: int, operand_index: int, target_instruction: int | None = None
@@ -171,7 +171,7 @@ class Builder:
         """Fill in a target that was not known when an instruction was written, by default the
         next instruction.
         """
-        self._code[instruction][1 + operand_index] = (
+        self._instructions[instruction][1 + operand_index] = (
             self.next_instruction if target_instruction is None else target_instruction
         )
 
@@ -185,9 +185,9 @@ class Builder:
         overtime: bool = False,
     ) -> None:
         """Add a station, or a row of equal stations, such as one for each customer."""
-        if station_name in self._first_station:
+        if station_name in self._first_station_by_name:
             raise ModelError(f"two stations are called {station_name}")
-        self._first_station[station_name] = len(self._stations)
+        self._first_station_by_name[station_name] = len(self._stations)
         station = StationPlan(station_name, servers, discipline, tuple(rates), overtime=overtime)
         self._stations += [station] * copies
 
@@ -195,20 +195,20 @@ class Builder:
         """Add a lock. If its word lies at the node of a processor, a tally counts the accesses to
         the word; local accesses also count as refused.
         """
-        self._locks[lock_name] = (
-            len(self._locks),
+        self._lock_entry_by_name[lock_name] = (
+            len(self._lock_entry_by_name),
             LockPlan(lock_name),
             implementation or LockImplementation(),
         )
-        if self._locks[lock_name][2].home is not None:
-            self._tallies.append(f"{ACCESSES}:{lock_name}")
+        if self._lock_entry_by_name[lock_name][2].home is not None:
+            self._tally_names.append(f"{ACCESSES}:{lock_name}")
 
     def add_permits(self, resource_name: str, most_holders: int, noun: str = "permits") -> None:
         """Add a resource that up to `most_holders` customers hold at the same time, or a counter of
         units; taking and returning one takes no time.
         """
-        self._locks[resource_name] = (
-            len(self._locks),
+        self._lock_entry_by_name[resource_name] = (
+            len(self._lock_entry_by_name),
             LockPlan(resource_name, most_holders, noun),
             LockImplementation(),
         )
@@ -216,7 +216,11 @@ class Builder:
     def add_breaker(self, breaker_name: str, rule: BreakerRule) -> None:
         """Add a circuit breaker."""
         plan = LockPlan(breaker_name, noun=BREAKER, rule=rule)
-        self._locks[breaker_name] = (len(self._locks), plan, LockImplementation())
+        self._lock_entry_by_name[breaker_name] = (
+            len(self._lock_entry_by_name),
+            plan,
+            LockImplementation(),
+        )
 
     def add_pool(
         self,
@@ -237,16 +241,16 @@ class Builder:
         queues, last_first : see `PoolPlan`
         """
         self.add_permits(f"{pool_name}.tasks", 0, COUNTER)
-        first_monitor = len(self._locks)
+        first_monitor = len(self._lock_entry_by_name)
         for queue_index in range(queues):
-            self._locks[f"{pool_name} {queue_index}"] = (
+            self._lock_entry_by_name[f"{pool_name} {queue_index}"] = (
                 first_monitor + queue_index,
                 LockPlan(pool_name, noun="monitor"),
                 LockImplementation(),
             )
         part_times, added_tasks = zip(*(part for task in tasks for part in task), strict=True)
         first_part_by_task = tuple(accumulate((len(task) for task in tasks), initial=0))
-        self._pools[pool_name] = PoolPlan(
+        self._pool_by_name[pool_name] = PoolPlan(
             first_monitor - 1,
             first_monitor,
             queues,
@@ -259,14 +263,14 @@ class Builder:
 
     def label(self, label_name: str) -> int:
         """Return the number of a label of the account of time; add the label if it is new."""
-        return self._labels.setdefault(label_name, len(self._labels))
+        return self._label_number_by_name.setdefault(label_name, len(self._label_number_by_name))
 
     def draw(self, stream: str, distribution: Times) -> int:
         """Return the number of the random quantity of a stream; add it if it is new. One stream
         serves one quantity.
         """
-        draw_number, draw_plan = self._draws.setdefault(
-            stream, (len(self._draws), Draw(stream, distribution))
+        draw_number, draw_plan = self._draw_by_stream.setdefault(
+            stream, (len(self._draw_by_stream), Draw(stream, distribution))
         )
         if draw_plan.distribution != distribution:
             raise ModelError(f"two different quantities are drawn from the stream {stream}")
@@ -300,7 +304,7 @@ class Builder:
             self._abandoned_stations.add(station)
             if self._cutting_instruction >= 0:
                 self._stations_that_cut.add(station)
-                self._code[self._cutting_instruction][3] = 1 + self.label(
+                self._instructions[self._cutting_instruction][3] = 1 + self.label(
                     f"{GIVEN_UP_TIME}:{station}"
                 )
             self._next_visit_is_limited = False
@@ -324,10 +328,12 @@ class Builder:
 
     def _refuse_unequal_weights(self, station_name: str, weight: float) -> None:
         """Raise if a visit has a weight that differs too much from another one at the station."""
-        least_weight, greatest_weight = self._weight_range.get(station_name, (weight, weight))
+        least_weight, greatest_weight = self._weight_range_by_station.get(
+            station_name, (weight, weight)
+        )
         least_weight = min(least_weight, weight)
         greatest_weight = max(greatest_weight, weight)
-        self._weight_range[station_name] = least_weight, greatest_weight
+        self._weight_range_by_station[station_name] = least_weight, greatest_weight
         if greatest_weight > MOST_WEIGHT * least_weight:
             raise NoAnswerError(
                 f"the weights of visits to {station_name} go from {least_weight:g} to"
@@ -341,7 +347,7 @@ class Builder:
         part of the servers of each customer is followed, and whether customers abandon its queue or
         give up services.
         """
-        least_weight, greatest_weight = self._weight_range.get(station.name, (1.0, 1.0))
+        least_weight, greatest_weight = self._weight_range_by_station.get(station.name, (1.0, 1.0))
         is_weighted = station.servers > 1 and least_weight < greatest_weight
         if station.name in self._stations_that_cut:
             is_weighted |= DISCIPLINES[station.discipline].order == SHARED
@@ -352,17 +358,17 @@ class Builder:
             may_cut_services=station.name in self._stations_that_cut,
         )
 
-    def draw_destination(self, customers: int, stream: str) -> None:
+    def draw_destination(self, customer_count: int, stream: str) -> None:
         """Write the instruction that chooses another customer at random as the destination of the
         requests that follow.
         """
-        self.emit(Op.DRAW_DESTINATION, self.draw(stream, UNIFORM), 0, customers)
+        self.emit(Op.DRAW_DESTINATION, self.draw(stream, UNIFORM), 0, customer_count)
 
-    def next_destination(self, customers: int) -> None:
+    def next_destination(self, customer_count: int) -> None:
         """Write the instruction that sends the requests that follow to the j-th other customer,
         where j is the number of the branch or item.
         """
-        self.emit(Op.NEXT_DESTINATION, 0, customers)
+        self.emit(Op.NEXT_DESTINATION, 0, customer_count)
 
     def admit(
         self, tally: str, station: str | None = None, capacity: int = 0, refusal_mark: str = ""
@@ -371,14 +377,14 @@ class Builder:
         present at the station, or hold the permits of that name, the arrival also counts as refused
         and continues at the mark `refusal_mark`.
         """
-        if tally in self._tallies:
+        if tally in self._tally_names:
             raise ModelError(f"two tallies are called {tally}")
-        self._tallies.append(tally)
+        self._tally_names.append(tally)
         resource_number = self._resource_and_servers(station)[0] if station else 0
-        instruction = self.emit(Op.ADMIT, len(self._tallies) - 1, resource_number, capacity, -1)
+        instruction = self.emit(Op.ADMIT, len(self._tally_names) - 1, resource_number, capacity, -1)
         # A mark may lie behind: its instruction is known when the plan is complete.
         if capacity:
-            self._open_targets.append((self._code[instruction], 4, refusal_mark))
+            self._open_targets.append((self._instructions[instruction], 4, refusal_mark))
 
     def admit_by_draw(
         self,
@@ -397,7 +403,7 @@ class Builder:
         def write_limit(capacity: int) -> None:
             """Write the admission of an arrival with the given capacity."""
             instruction = self.emit(Op.ADMIT, tally_number, resource_number, capacity, -1)
-            self._open_targets.append((self._code[instruction], 4, refusal_mark))
+            self._open_targets.append((self._instructions[instruction], 4, refusal_mark))
 
         options = [(share, partial(write_limit, capacity)) for share, capacity in capacities]
         self.choose(options, f"{tally}: limit")
@@ -409,7 +415,7 @@ class Builder:
         service; a customer that abandons it goes on at the mark `exit_mark`.
         """
         instruction = self.emit(Op.PATIENCE, self.draw(stream, time), -1, 0)
-        self._open_targets.append((self._code[instruction], 2, exit_mark))
+        self._open_targets.append((self._instructions[instruction], 2, exit_mark))
         self._next_visit_is_limited = True
         self._cutting_instruction = instruction if cuts_service else -1
 
@@ -426,7 +432,7 @@ class Builder:
     def jump(self, mark: str) -> None:
         """Write a jump to a mark."""
         instruction = self.emit(Op.JUMP, -1)
-        self._open_targets.append((self._code[instruction], 1, mark))
+        self._open_targets.append((self._instructions[instruction], 1, mark))
 
     def mark(self, mark_name: str) -> None:
         """Name the next instruction, which `jump`, `jump_at_random` and `admit` may have
@@ -444,7 +450,7 @@ class Builder:
         )
         first_target = self._write_choice([probability for probability, _ in marks], draw_number)
         self._open_targets += [
-            (self._targets, target_index, mark)
+            (self._jump_targets, target_index, mark)
             for target_index, (_, mark) in enumerate(marks, first_target)
         ]
 
@@ -461,7 +467,7 @@ class Builder:
         """
         first_target = self._reserve_targets(2 * len(options))
         option_count = len(options)
-        self._targets[first_target + option_count :] = [
+        self._jump_targets[first_target + option_count :] = [
             self._resource_and_servers(resource_name)[0] for resource_name, _ in options
         ]
         draw_number = self.draw(f"pick-{pick_label}", UNIFORM)
@@ -487,7 +493,7 @@ class Builder:
             if count == 0 or self.next_instruction == loop_instruction + 1:
                 # No rounds, or rounds of nothing, take no time; but a loop around them would take
                 # the simulator's, without an event that could be counted.
-                del self._code[loop_instruction - 1 :]
+                del self._instructions[loop_instruction - 1 :]
                 return
             self.emit(Op.JUMP, loop_instruction)
             self.patch(loop_instruction, 1)
@@ -500,10 +506,10 @@ class Builder:
         first_target = self._write_choice(
             [mean_count / (1 + mean_count), 1 / (1 + mean_count)], self.draw(stream, UNIFORM)
         )
-        self._targets[first_target] = self.next_instruction
+        self._jump_targets[first_target] = self.next_instruction
         body()
         self.emit(Op.JUMP, first_instruction)
-        self._targets[first_target + 1] = self.next_instruction
+        self._jump_targets[first_target + 1] = self.next_instruction
 
     def repeat_with_probability(self, probability: float, body: Body, stream: str) -> None:
         """Write a body that is repeated with a probability after each execution."""
@@ -512,7 +518,7 @@ class Builder:
         first_target = self._write_choice(
             [probability, 1 - probability], self.draw(stream, UNIFORM)
         )
-        self._targets[first_target:] = [first_instruction, self.next_instruction]
+        self._jump_targets[first_target:] = [first_instruction, self.next_instruction]
 
     def fork(self, branches: Sequence[Body], awaited_count: int | None = None) -> None:
         """Write a fork, whose branches are executed in parallel. The customer waits for all of
@@ -526,7 +532,7 @@ class Builder:
             Op.FORK, first_target, len(branches), -1, awaited_count or len(branches)
         )
         for branch_index, body in enumerate(branches):
-            self._targets[first_target + branch_index] = self.next_instruction
+            self._jump_targets[first_target + branch_index] = self.next_instruction
             body()
             self.emit(Op.JOIN, -1)
         self.patch(fork_instruction, 2)
@@ -557,7 +563,9 @@ class Builder:
         """Write the stages that items pass through. A stage is a pair: whether it is serial, and
         its bodies, one for all items or one for each.
         """
-        pipeline_number = self._pipelines.setdefault(pipeline_name, len(self._pipelines))
+        pipeline_number = self._pipeline_number_by_name.setdefault(
+            pipeline_name, len(self._pipeline_number_by_name)
+        )
         pipeline_instruction = self.emit(
             Op.PIPELINE,
             *self._count_operands(items, f"{pipeline_name}:items"),
@@ -589,7 +597,7 @@ class Builder:
         admit_instruction = self.emit(
             Op.ADMIT, tally_number, resource_number, place_count + queue_limit, -1
         )
-        self._open_targets.append((self._code[admit_instruction], 4, refused_mark))
+        self._open_targets.append((self._instructions[admit_instruction], 4, refused_mark))
 
     def attempt(
         self,
@@ -690,7 +698,7 @@ class Builder:
             state_register,
             -1,
         )
-        self._open_targets.append((self._code[instruction], 4, refused_mark))
+        self._open_targets.append((self._instructions[instruction], 4, refused_mark))
 
     def record(
         self, breaker: tuple[str, ServiceTime], state_register: int, has_failed: bool
@@ -713,17 +721,17 @@ class Builder:
         """Return the number of a resource, stations numbered before locks, and its number of
         servers or permits.
         """
-        if resource_name in self._locks:
-            resource_number, lock_plan, _ = self._locks[resource_name]
+        if resource_name in self._lock_entry_by_name:
+            resource_number, lock_plan, _ = self._lock_entry_by_name[resource_name]
             return len(self._stations) + resource_number, lock_plan.permits
         resource_number = self._station_number(resource_name)
         return resource_number, self._stations[resource_number].servers
 
     def _tally_number(self, tally_name: str) -> int:
         """Return the number of a tally, which is added if it is new."""
-        if tally_name not in self._tallies:
-            self._tallies.append(tally_name)
-        return self._tallies.index(tally_name)
+        if tally_name not in self._tally_names:
+            self._tally_names.append(tally_name)
+        return self._tally_names.index(tally_name)
 
     def _write_tally(self, tally_name: str, is_refused: bool = False) -> None:
         """Write an instruction that counts at a tally; a refused customer also counts as turned
@@ -790,14 +798,14 @@ class Builder:
             )
         self.emit(Op.RELEASE, lock_number, permits)
         # The member that hands a monitor over has left it.
-        for give_instruction in self._handover_instructions.pop(lock_number, ()):
+        for give_instruction in self._handover_instructions_by_monitor.pop(lock_number, ()):
             self.patch(give_instruction, 2)
 
     def _write_hold_with_reply(self, lock_number: int, body: Body, permits: int) -> None:
         """Write a body as the only branch of a fork, which takes the lock over and releases it."""
         first_target = self._reserve_targets(1)
         fork_instruction = self.emit(Op.FORK, first_target, 1, -1, 1, lock_number + 1)
-        self._targets[first_target] = self.next_instruction
+        self._jump_targets[first_target] = self.next_instruction
         body()
         self.emit(Op.RELEASE, lock_number, permits)
         self.emit(Op.JOIN, -1)
@@ -841,7 +849,7 @@ class Builder:
 
     def _lock_entry(self, lock_name: str) -> tuple[int, LockPlan, LockImplementation]:
         """Return the number of a lock, its plan, and its implementation."""
-        return look_up("lock", lock_name, self._locks)
+        return look_up("lock", lock_name, self._lock_entry_by_name)
 
     def wait(self, counter: str, monitor: str | None = None) -> None:
         """Write the instruction that takes a unit of a counter. A customer that has to wait for a
@@ -860,7 +868,7 @@ class Builder:
         unit gets the monitor too, so that no instruction inside the monitor may follow.
         """
         monitor_number = -1 if monitor is None else self._lock_entry(monitor)[0]
-        self._handover_instructions.setdefault(monitor_number, []).append(
+        self._handover_instructions_by_monitor.setdefault(monitor_number, []).append(
             self.emit(Op.GIVE, self._lock_entry(counter)[0], monitor_number, -1)
         )
 
@@ -881,7 +889,7 @@ class Builder:
         time_inside : time in the monitor to take or add a task
         work_label, monitor_label : what the work and the time in the monitor are booked to
         """
-        pool_number = list(self._pools).index(pool_name)
+        pool_number = list(self._pool_by_name).index(pool_name)
         entry_label, task_label, barrier_label = (
             self.label(f"{prefix}:{pool_name}") for prefix in ("entry", "task", "barrier")
         )
@@ -995,7 +1003,7 @@ class Builder:
         of its queue, to the flag of that processor.
         """
         if implementation.home is not None:
-            tally_number = self._tallies.index(f"{ACCESSES}:{lock_plan.name}")
+            tally_number = self._tally_names.index(f"{ACCESSES}:{lock_plan.name}")
             # A processor that releases an array for which none waits leaves its mark on its own
             # flag; a list has its end at the word.
             is_own_flag = notifying_lock >= 0 and implementation.own_flags
@@ -1027,7 +1035,9 @@ class Builder:
 
     def await_parties(self, barrier_name: str, parties: int, label: str) -> None:
         """Write a wait until `parties` customers have arrived, at no cost."""
-        barrier_number = self._barriers.setdefault(barrier_name, len(self._barriers))
+        barrier_number = self._barrier_number_by_name.setdefault(
+            barrier_name, len(self._barrier_number_by_name)
+        )
         self.emit(Op.BARRIER, barrier_number, parties, self.label(label))
 
     def start_response(self) -> None:
@@ -1040,11 +1050,13 @@ class Builder:
         """
         self.emit(Op.END, goes_onward, is_lost)
 
-    def add_closed_group(self, group_name: str, customers: int, first_instruction: int) -> None:
+    def add_closed_group(
+        self, group_name: str, customer_count: int, first_instruction: int
+    ) -> None:
         """Add a closed group, whose customers repeat the cycle that begins at an instruction; write
         the end of the cycle if it is missing.
         """
-        self._add_group(CustomerGroup(group_name, "closed", (first_instruction,) * customers))
+        self._add_group(CustomerGroup(group_name, "closed", (first_instruction,) * customer_count))
 
     def add_open_group(
         self, group_name: str, interarrival_times: Times, first_instruction: int
@@ -1071,32 +1083,32 @@ class Builder:
         """Return the finished plan, with the targets of all jumps to marks filled in."""
         for operand_table, operand_index, mark in self._open_targets:
             operand_table[operand_index] = look_up("mark", mark, self._instruction_by_mark)
-        draws = tuple(draw for _, draw in self._draws.values())
-        locks = tuple(plan for _, plan, _ in self._locks.values())
+        draws = tuple(draw for _, draw in self._draw_by_stream.values())
+        locks = tuple(plan for _, plan, _ in self._lock_entry_by_name.values())
         return Plan(
-            code=tuple(map(tuple, self._code)),
+            code=tuple(map(tuple, self._instructions)),
             groups=tuple(self._groups),
             draws=draws,
             stations=tuple(map(self._completed_station, self._stations)),
             locks=locks,
-            pools=tuple(self._pools.values()),
-            barriers=tuple(self._barriers),
-            labels=tuple(self._labels),
-            targets=tuple(self._targets),
-            cumulative=tuple(self._cumulative),
-            counts=tuple(self._counts),
-            registers=self._registers,
-            tallies=tuple(self._tallies),
-            pipelines=tuple(self._pipelines),
+            pools=tuple(self._pool_by_name.values()),
+            barriers=tuple(self._barrier_number_by_name),
+            labels=tuple(self._label_number_by_name),
+            targets=tuple(self._jump_targets),
+            cumulative=tuple(self._cumulative_probabilities),
+            counts=tuple(self._constants),
+            registers=self._register_count,
+            tallies=tuple(self._tally_names),
+            pipelines=tuple(self._pipeline_number_by_name),
         )
 
     def _station_number(self, station_name: str) -> int:
-        return look_up("station", station_name, self._first_station)
+        return look_up("station", station_name, self._first_station_by_name)
 
     def _index_of_constant(self, value: float) -> int:
         """Add a number to the plan's table of numbers, and return its index."""
-        self._counts.append(value)
-        return len(self._counts) - 1
+        self._constants.append(value)
+        return len(self._constants) - 1
 
     def _count_operands(self, count: float, stream: str) -> tuple[int, int]:
         """Return the operands of a number of rounds: the index of the count, and the draw that
@@ -1117,23 +1129,23 @@ class Builder:
         writes instructions.
         """
         # Loops one after the other share a counter; loops inside each other need one each.
-        self._registers_in_use += 1
-        self._registers = max(self._registers, self._registers_in_use)
-        yield self._registers_in_use - 1
-        self._registers_in_use -= 1
+        self._register_count_in_use += 1
+        self._register_count = max(self._register_count, self._register_count_in_use)
+        yield self._register_count_in_use - 1
+        self._register_count_in_use -= 1
 
     def _reserve_targets(self, target_count: int) -> int:
         """Reserve entries in the table of jump targets, and return the first of them."""
-        self._targets += [-1] * target_count
-        self._cumulative += [0.0] * target_count
-        return len(self._targets) - target_count
+        self._jump_targets += [-1] * target_count
+        self._cumulative_probabilities += [0.0] * target_count
+        return len(self._jump_targets) - target_count
 
     def _write_choice(self, probabilities: Sequence[float], draw_number: int) -> int:
         """Write a random choice whose jump targets are filled in later, and return the entry of the
         first target.
         """
         first_target = self._reserve_targets(len(probabilities))
-        self._cumulative[first_target:] = accumulate(probabilities)
+        self._cumulative_probabilities[first_target:] = accumulate(probabilities)
         self.emit(Op.CHOOSE, draw_number, first_target, len(probabilities))
         return first_target
 
@@ -1143,7 +1155,7 @@ class Builder:
         """
         jump_instructions = []
         for target_index, body in enumerate(bodies, first_target):
-            self._targets[target_index] = self.next_instruction
+            self._jump_targets[target_index] = self.next_instruction
             body()
             jump_instructions.append(self.emit(Op.JUMP, -1))
         for jump_instruction in jump_instructions:
@@ -1153,6 +1165,6 @@ class Builder:
         """Add a group of customers; write the end of their cycle if it is missing."""
         # A group that begins behind all that is written has a cycle of nothing, such as 0 rounds.
         is_empty = self.next_instruction in group.starts
-        if is_empty or (self._code and self._code[-1][0] != Op.END):
+        if is_empty or (self._instructions and self._instructions[-1][0] != Op.END):
             self.finish()
         self._groups.append(group)

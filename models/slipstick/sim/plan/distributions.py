@@ -295,13 +295,11 @@ class TracedTimes:
     def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Yield blocks of values [s]; nothing is drawn."""
         scaled_gaps = np.array(self.gaps)
-        next_position = 0
+        next_index = 0
         scaled_gaps *= self.mean / scaled_gaps.mean()
         for block_size in block_sizes:
-            yield scaled_gaps[
-                np.arange(next_position, next_position + block_size) % len(scaled_gaps)
-            ]
-            next_position = (next_position + block_size) % len(scaled_gaps)
+            yield scaled_gaps[np.arange(next_index, next_index + block_size) % len(scaled_gaps)]
+            next_index = (next_index + block_size) % len(scaled_gaps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,17 +344,19 @@ class ProfiledTimes:
         piece_ends = np.concatenate([[0.0], np.cumsum(durations)])
         expected_arrivals = np.concatenate([[0.0], np.cumsum(durations * rates)])
         expected_arrivals *= self.customers_of_period / expected_arrivals[-1]
-        last_position, last_time = 0.0, 0.0
+        last_arrival_position, last_time = 0.0, 0.0
         # A generator without an end: a run draws as many blocks as it needs.
         while True:
-            positions = last_position + np.cumsum(-np.log(stream.uniforms(_DRAWN_AT_ONCE)))
-            whole_periods, arrivals_in_period = np.divmod(positions, expected_arrivals[-1])
+            arrival_positions = last_arrival_position + np.cumsum(
+                -np.log(stream.uniforms(_DRAWN_AT_ONCE))
+            )
+            whole_periods, arrivals_in_period = np.divmod(arrival_positions, expected_arrivals[-1])
             times = whole_periods * piece_ends[-1] + np.interp(
                 arrivals_in_period, expected_arrivals, piece_ends
             )
             yield np.diff(times, prepend=last_time)
             # Positions and times begin anew in each period, so that long runs lose no digits.
-            last_position = float(arrivals_in_period[-1])
+            last_arrival_position = float(arrivals_in_period[-1])
             last_time = float(times[-1] - whole_periods[-1] * piece_ends[-1])
 
 
@@ -408,23 +408,23 @@ def _phase_times(phases: PhaseType, stream: Stream, sample_count: int) -> Array:
     """
     cumulative_onward = np.cumsum(phases.onward, axis=1)
     # Rounding may leave the sum of the probabilities slightly beside 1.
-    phase_by_value = np.searchsorted(
+    phase_by_index = np.searchsorted(
         np.cumsum(phases.start), stream.uniforms(sample_count) * phases.start.sum()
     )
-    values = np.zeros(sample_count)
-    unfinished_values = np.arange(sample_count)
-    while len(unfinished_values):
-        time_draws, phase_draws = stream.uniforms(2 * len(unfinished_values)).reshape(
-            2, len(unfinished_values)
+    drawn_times = np.zeros(sample_count)
+    unfinished_indexes = np.arange(sample_count)
+    while len(unfinished_indexes):
+        time_draws, phase_draws = stream.uniforms(2 * len(unfinished_indexes)).reshape(
+            2, len(unfinished_indexes)
         )
-        values[unfinished_values] -= np.log(time_draws) / phases.rates[phase_by_value]
+        drawn_times[unfinished_indexes] -= np.log(time_draws) / phases.rates[phase_by_index]
         # The number of cumulative probabilities passed is that of the next phase; behind the last
         # one, the time ends.
-        phase_by_value = (phase_draws[:, None] >= cumulative_onward[phase_by_value]).sum(axis=1)
-        has_next_phase = phase_by_value < phases.phases
-        unfinished_values = unfinished_values[has_next_phase]
-        phase_by_value = phase_by_value[has_next_phase]
-    return values
+        phase_by_index = (phase_draws[:, None] >= cumulative_onward[phase_by_index]).sum(axis=1)
+        has_next_phase = phase_by_index < phases.phases
+        unfinished_indexes = unfinished_indexes[has_next_phase]
+        phase_by_index = phase_by_index[has_next_phase]
+    return drawn_times
 
 
 def _log_normal(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
@@ -567,10 +567,10 @@ def _coxian(scv: float, stream: Stream, sample_count: int) -> Array:
             sample_count, certain_phases + 2
         )
         samples = -np.log(uniforms[:, 2:].prod(axis=1))
-    values: Array = phase_mean * samples + np.where(
+    samples_of_time: Array = phase_mean * samples + np.where(
         uniforms[:, 0] < probability, -last_mean * np.log(uniforms[:, 1]), 0.0
     )
-    return values
+    return samples_of_time
 
 
 def _normal(stream: Stream, sample_count: int) -> Array:

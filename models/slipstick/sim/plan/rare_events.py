@@ -89,13 +89,13 @@ def fewest_cycles(plan: Plan, group_index: int) -> float:
         starts /= len(group.starts)
     drawn_times = np.array([_mean_of_drawn_time(plan, row) for row in plan.code])
     visits, times_left = _visits_and_times_left(plan, starts, drawn_times)
-    cycles = _mean_cycles_per_round(plan, group, visits)
-    mean_time = float(visits @ drawn_times) / cycles
+    cycles_per_round = _mean_cycles_per_round(plan, group, visits)
+    mean_time = float(visits @ drawn_times) / cycles_per_round
     events = (
         event
         for instruction in np.flatnonzero(visits > 0)
         for event in _events_of_instruction(
-            plan, int(instruction), visits[instruction] / cycles, times_left
+            plan, int(instruction), visits[instruction] / cycles_per_round, times_left
         )
     )
     return max(
@@ -108,14 +108,14 @@ def fewest_cycles(plan: Plan, group_index: int) -> float:
     )
 
 
-def _is_significant(event: RareEvent, mean_time: float, customers: int) -> bool:
+def _is_significant(event: RareEvent, mean_time: float, customer_count: int) -> bool:
     """Return whether a mean time would be clearly wrong if an event did not occur in the run. The
     time of the event counts if all customers may wait for it; the square of its time counts in a
     wait for a server.
     """
     contribution = event.rate * abs(event.excess)
     return (
-        customers * contribution > _LEAST_PART * mean_time
+        customer_count * contribution > _LEAST_PART * mean_time
         or contribution * abs(event.excess) > _LEAST_PART * mean_time**2
     )
 
@@ -161,19 +161,19 @@ def _events_of_instruction(
         yield RareEvent(rate * long_probability, mean * (0.5 / long_probability - 1))
 
 
-def _events_of_fraction(rate: float, count: float, time: float) -> Iterator[RareEvent]:
+def _events_of_fraction(rate: float, mean_count: float, time: float) -> Iterator[RareEvent]:
     """Yield the two random events of a fractional count: one more execution, or no further one.
 
     Parameters
     ----------
     rate : decisions in a cycle [1]
-    count : mean number of executions [1]
+    mean_count : mean number of executions [1]
     time : of one execution [s]
     """
-    fraction = count % 1
-    if fraction:
-        yield RareEvent(rate * fraction, (1 - fraction) * time)
-        yield RareEvent(rate * (1 - fraction), fraction * time)
+    fractional_count = mean_count % 1
+    if fractional_count:
+        yield RareEvent(rate * fractional_count, (1 - fractional_count) * time)
+        yield RareEvent(rate * (1 - fractional_count), fractional_count * time)
 
 
 def _mean_rounds_of_loop(plan: Plan, instruction: int) -> float:
@@ -202,17 +202,19 @@ def _may_be_rare(plan: Plan, row: tuple[int, ...]) -> bool:
 
 def _mean_of_drawn_time(plan: Plan, row: tuple[int, ...]) -> float:
     """Return the mean time that an instruction draws; 0 if it draws none [s]."""
-    operand = _DRAWN_TIMES.get(Op(row[0]))
-    return 0.0 if operand is None else plan.draws[row[1 + operand]].distribution.mean
+    operand_index = _DRAWN_TIMES.get(Op(row[0]))
+    return 0.0 if operand_index is None else plan.draws[row[1 + operand_index]].distribution.mean
 
 
 def _scv_of_drawn_time(plan: Plan, row: tuple[int, ...]) -> float:
     """Return the squared coefficient of variation of the time that an instruction draws [1]."""
-    operand = _DRAWN_TIMES.get(Op(row[0]))
-    if operand is None:
+    operand_index = _DRAWN_TIMES.get(Op(row[0]))
+    if operand_index is None:
         return 0.0
-    time = plan.draws[row[1 + operand]].distribution
-    return float(getattr(getattr(time, "distribution", time), "scv", 0.0))
+    drawn_distribution = plan.draws[row[1 + operand_index]].distribution
+    return float(
+        getattr(getattr(drawn_distribution, "distribution", drawn_distribution), "scv", 0.0)
+    )
 
 
 def _choice_targets(plan: Plan, row: tuple[int, ...]) -> Iterator[tuple[int, float]]:
@@ -232,18 +234,18 @@ def _visits_and_times_left(plan: Plan, starts: Array, drawn_times: Array) -> tup
     from scipy.sparse import csc_array, eye_array
     from scipy.sparse.linalg import splu
 
-    triples = [
+    instructions_targets_and_counts = [
         (instruction, target, count)
         for instruction in range(len(plan.code))
         for target, count in _next_instructions(plan, instruction)
     ]
-    instructions, targets, execution_counts = zip(*triples, strict=True)
-    size = len(plan.code)
+    instructions, targets, execution_counts = zip(*instructions_targets_and_counts, strict=True)
+    instruction_count = len(plan.code)
     # Slightly fewer, so that a loop without an end has a solution too.
-    executions = _NEARLY_ALL * csc_array(
-        (execution_counts, (instructions, targets)), shape=(size, size)
+    execution_matrix = _NEARLY_ALL * csc_array(
+        (execution_counts, (instructions, targets)), shape=(instruction_count, instruction_count)
     )
-    factors = splu((eye_array(size) - executions).tocsc())
+    factors = splu((eye_array(instruction_count) - execution_matrix).tocsc())
     return factors.solve(starts, trans="T"), factors.solve(drawn_times)
 
 
