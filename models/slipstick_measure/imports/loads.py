@@ -222,7 +222,7 @@ class _PercentileModel(NamedTuple):
         """Return a percentile of the response time at the load of a row [s]; None if its
         distribution is not known.
         """
-        customers = Customers(rate=row.completed or 0.0)
+        customers = Customers(arrival_rate=row.completed or 0.0)
         if row.users is not None:
             customers = Customers(round(row.users), time_outside=self.think_time + self.time_beside)
         if self.fitted_station is None:

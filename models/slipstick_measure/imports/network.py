@@ -101,7 +101,7 @@ def _best_divisions(sizes: Array, times: Array) -> list[_Division | None]:
                 if division is not None
             ]
             if divisions_before:
-                least_squares, first_index, previous_ranges = min(
+                least_square_sum, first_index, previous_ranges = min(
                     divisions_before, key=lambda division_before: division_before[0]
                 )
                 last_range = MessageRange(
@@ -110,7 +110,10 @@ def _best_divisions(sizes: Array, times: Array) -> list[_Division | None]:
                     float(fixed_time_by_ends[first_index, last_index]),
                     float(time_per_byte_by_ends[first_index, last_index]),
                 )
-                best_divisions[-1][last_index + 1] = least_squares, [*previous_ranges, last_range]
+                best_divisions[-1][last_index + 1] = (
+                    least_square_sum,
+                    [*previous_ranges, last_range],
+                )
     return [divisions[size_count] for divisions in best_divisions]
 
 

@@ -351,16 +351,16 @@ class _PdqReader:
 
     def _add_demand(self, call: CalledFunction, element: XmlElement) -> None:
         """Set the demand of a class at a station, a product of the arguments of a call."""
-        station = self._name_of_argument(call, 0)
+        station_name = self._name_of_argument(call, 0)
         class_name = self._name_of_argument(call, 1)
-        for name, created_parts in ((station, self.stations), (class_name, self.classes)):
+        for name, created_parts in ((station_name, self.stations), (class_name, self.classes)):
             if name not in created_parts:
                 self.refuse(call, f"{short(name)} is used before it is created")
         factors = [self._number_of_argument(call, index) for index in range(2, len(call.texts))]
-        demands = self.stations[station].setdefault("demand", {})
-        demands.pop(class_name, None)
+        demand_by_class = self.stations[station_name].setdefault("demand", {})
+        demand_by_class.pop(class_name, None)
         if demand := math.prod(factors):
-            demands[class_name] = self.model.time(element, demand)
+            demand_by_class[class_name] = self.model.time(element, demand)
 
 
 def _changes_model(call: CalledFunction) -> bool:

@@ -54,12 +54,12 @@ class Customers(NamedTuple):
     ----------
     population : number of customers; 0 for arrivals from outside
     time_outside : mean time of each outside the tiers in a cycle, thinking included [s]
-    rate : of arrivals from outside [1/s]
+    arrival_rate : of arrivals from outside [1/s]
     """
 
     population: int = 0
     time_outside: float = 0.0
-    rate: float = 0.0
+    arrival_rate: float = 0.0
 
 
 UNLIKELY = 1e-8
@@ -152,7 +152,7 @@ def percentile_in_order(
     service_transform = two_moments(station.demand, scv)
     if scv != 1:
         waiting_transform: Transform = _wait_for_one_server(
-            service_transform, customers.rate, utilization
+            service_transform, customers.arrival_rate, utilization
         )
     else:
         waiting_transform = _wait_in_order(
@@ -197,7 +197,7 @@ def _wait_in_order(station: Tier, customers: Customers, most_others: int) -> Tra
 
 def _utilization_of_tiers(tiers: Sequence[Tier], customers: Customers) -> list[float]:
     """Return the utilization of each tier; in a closed network, its asymptotic upper bound."""
-    rate = customers.rate
+    rate = customers.arrival_rate
     if customers.population:
         cycle_time = customers.time_outside + sum(tier.demand for tier in tiers)
         rate = min(
@@ -237,23 +237,23 @@ class _CustomerAmongOthers:
         self.tiers = tiers
         self.customers = customers
         self.other_counts = np.indices(state_counts).astype(float)
-        self.others_outside = customers.population - 1 - self.other_counts.sum(axis=0)
-        arrival_rates = np.full(state_counts, customers.rate)
+        self.outside_counts = customers.population - 1 - self.other_counts.sum(axis=0)
+        arrival_rates = np.full(state_counts, customers.arrival_rate)
         if customers.population:
             time_outside = customers.time_outside
             arrival_rates = (
-                np.maximum(self.others_outside, 0) / time_outside
+                np.maximum(self.outside_counts, 0) / time_outside
                 if time_outside
                 else np.zeros(state_counts)
             )
-        self.arrivals = self._without_last_state(arrival_rates, 0)
+        self.arrival_rates = self._without_last_state(arrival_rates, 0)
         self.move_rates = [self._rates_of_moves(tier_index) for tier_index in range(len(tiers))]
         self.departure_rates = [
             tier.departure_rate(self.other_counts[tier_index] + 1)
             for tier_index, tier in enumerate(tiers)
         ]
         total_rates = [
-            self.arrivals + sum(move_rates) + departure_rate
+            self.arrival_rates + sum(move_rates) + departure_rate
             for move_rates, departure_rate in zip(
                 self.move_rates, self.departure_rates, strict=True
             )
@@ -304,7 +304,7 @@ class _CustomerAmongOthers:
             customer_counts = np.arange(1, self.other_counts.shape[tier_index + 1])
             weights = np.cumsum(np.log(tier.demand / np.minimum(customer_counts, tier.servers)))
             if not self.customers.population:
-                weights = weights + customer_counts * np.log(self.customers.rate)
+                weights = weights + customer_counts * np.log(self.customers.arrival_rate)
             log_weights += np.concatenate([[0.0], weights])[
                 self.other_counts[tier_index].astype(int)
             ]
@@ -324,7 +324,7 @@ class _CustomerAmongOthers:
         )
         weight_by_count = np.concatenate([[0.0], weights, [-np.inf]])
         return np.asarray(
-            weight_by_count[np.where(self.others_outside < 0, -1, self.others_outside).astype(int)]
+            weight_by_count[np.where(self.outside_counts < 0, -1, self.outside_counts).astype(int)]
         )
 
     def presence_probabilities(self, least_probability: float) -> Array | None:
@@ -360,7 +360,10 @@ class _CustomerAmongOthers:
                     / self.step_rate
                 )
             _add_moved_probabilities(
-                new_probabilities_at_tier, probabilities * self.arrivals / self.step_rate, None, 0
+                new_probabilities_at_tier,
+                probabilities * self.arrival_rates / self.step_rate,
+                None,
+                0,
             )
             for tier_index, rates in enumerate(self.move_rates[customer_index]):
                 _add_moved_probabilities(

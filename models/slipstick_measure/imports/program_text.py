@@ -210,8 +210,8 @@ class ProgramText:
         self.type_words_by_variable: dict[str, str] = {}
         self.value_by_variable["__name__"] = "__main__"
         self.value_by_variable |= dict.fromkeys(("True", "true", "TRUE"), 1.0)
-        for name, text in self.input_file.hints.settings.items():
-            self.value_by_variable[name] = self.value(text)
+        for name, value_text in self.input_file.hints.settings.items():
+            self.value_by_variable[name] = self.value(value_text)
 
     def calls(self) -> Iterator[CalledFunction]:
         """Yield the calls in the order in which the program makes them, up to the call of
@@ -987,8 +987,8 @@ class _Expression:
         self, tokens: Sequence[_ProgramToken], variables: Mapping[str, ProgramValue] | None = None
     ) -> _Expression:
         """Return the evaluator of a part of this expression."""
-        values = self._variables if variables is None else variables
-        return _Expression(tokens, values, self._dialect, self._depth + 1)
+        known_variables = self._variables if variables is None else variables
+        return _Expression(tokens, known_variables, self._dialect, self._depth + 1)
 
     def _value(self) -> ProgramValue:
         """Return the value up to a comma or the end of a bracket, perhaps one of two by a

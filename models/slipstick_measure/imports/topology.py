@@ -260,9 +260,9 @@ def _first_part(input_file: Reading) -> re.Match[str]:
 
 def _printed_part(part_text: str, line: int) -> ComputerPart:
     """Return the part of a computer that a text of lstopo names, such as Core L#0 (P#1)."""
-    name = part_text.split("(")[0].split(" L#")[0].strip()
-    name_match = _PART_NAME.match(name)
-    kind = name_match["kind"] if name_match else name
+    part_name = part_text.split("(")[0].split(" L#")[0].strip()
+    name_match = _PART_NAME.match(part_name)
+    kind = name_match["kind"] if name_match else part_name
     size_match = _LOCAL.search(part_text) or _SIZE.search(part_text)
     device_match = _DEVICE.search(part_text)
     part = ComputerPart(

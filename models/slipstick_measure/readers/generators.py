@@ -52,11 +52,11 @@ def _read_siege(input_file: Reading) -> LoadRow:
     users_match = preparing_match or _match_of_option(
         text, r"\bsiege", "-c|--concurrent", "ransaction"
     )
-    failed_requests = _siege_number("Failed transactions", text) or 0.0
-    completed_requests = _siege_number("Transactions", text) or 0.0
-    if failed_requests:
+    failed_count = _siege_number("Failed transactions", text) or 0.0
+    completed_count = _siege_number("Transactions", text) or 0.0
+    if failed_count:
         message = (
-            f"{failed_requests:g} requests failed beside {completed_requests:g} that are counted"
+            f"{failed_count:g} requests failed beside {completed_count:g} that are counted"
             " in the rate"
         )
         input_file.add_note(1, "Failed transactions", message)

@@ -376,23 +376,23 @@ def _without_repeated_headings(
 
 
 def _with_units(
-    heading: Sequence[str], body: list[tuple[int, list[str]]]
+    headings: Sequence[str], body: list[tuple[int, list[str]]]
 ) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
     """Return the heading and the rows of a table; if the first row holds units, move these into the
     heading.
     """
     _, cells = body[0]
     unit_texts = [cell.strip().strip("[]()") for cell in cells]
-    if len(cells) != len(heading) or any(re.search("[0-9]", cell) for cell in cells):
-        return heading, body
+    if len(cells) != len(headings) or any(re.search("[0-9]", cell) for cell in cells):
+        return headings, body
     units = [unit for unit in unit_texts if unit and unit not in ("-", "#", "–", "—")]
     if not any(is_time_unit(unit) or rate_unit(unit) for unit in units) or any(
         len(unit) > LONGEST_UNIT for unit in units
     ):
-        return heading, body
+        return headings, body
     heading_with_units = [
         f"{name} [{unit}]" if unit in units and not re.search(r"[\[(]", name) else name
-        for name, unit in zip(heading, unit_texts, strict=True)
+        for name, unit in zip(headings, unit_texts, strict=True)
     ]
     return heading_with_units, body[1:]
 

@@ -490,13 +490,13 @@ def read_k6_points(input_file: Reading) -> list[LoadRow]:
         input_file.add_note(1, "", f"{failed_count} requests failed, and are left out")
     times_and_user_counts = sorted(count for count in instants_and_counts if count[1])
     samples = [
-        _Sample(end - elapsed, elapsed, _users_at(times_and_user_counts, end), "")
+        _Sample(end - elapsed, elapsed, _user_count_at(times_and_user_counts, end), "")
         for end, elapsed in end_times_and_durations
     ]
     samples_in_order = sorted(_with_users(input_file, samples), key=lambda sample: sample.start)
     pause_indices = _indices_before_pauses(input_file, samples_in_order)
     user_count_function = (
-        (lambda instant: _users_at(times_and_user_counts, instant) or 0.0)
+        (lambda instant: _user_count_at(times_and_user_counts, instant) or 0.0)
         if times_and_user_counts
         else None
     )
@@ -506,17 +506,19 @@ def read_k6_points(input_file: Reading) -> list[LoadRow]:
     return [replace(row, unsteady=f"{failed_count} requests failed") for row in rows]
 
 
-def _users_at(counts: Sequence[tuple[float, float]], instant: float) -> float | None:
+def _user_count_at(
+    instants_and_counts: Sequence[tuple[float, float]], instant: float
+) -> float | None:
     """Return the number of virtual users at a point in time: the last count before it, else the
     first count; None without counts.
 
     Parameters
     ----------
-    counts : the points in time at which users are counted, and their numbers above 0
+    instants_and_counts : the points in time at which users are counted, and their numbers above 0
     """
-    if not counts:
+    if not instants_and_counts:
         return None
-    return counts[max(bisect_right(counts, (instant, inf)) - 1, 0)][1]
+    return instants_and_counts[max(bisect_right(instants_and_counts, (instant, inf)) - 1, 0)][1]
 
 
 _SUMMARY_LINE = late_pattern(

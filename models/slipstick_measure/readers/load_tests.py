@@ -534,12 +534,8 @@ def _read_wrk(input_file: Reading) -> LoadRow:
             )
     request_count = number_of_match(first_match(r"^[ \t]*([0-9]+) requests in", text))
     errors_match = first_match(r"^[ \t]*(?:Socket errors|Number of Errors):(.*)$", text)
-    failed_requests = (
-        sum(map(int, re.findall(r"\s([0-9]+)", errors_match[1]))) if errors_match else 0
-    )
-    has_few_failures = (
-        request_count is None or failed_requests <= LARGEST_FAILED_SHARE * request_count
-    )
+    failed_count = sum(map(int, re.findall(r"\s([0-9]+)", errors_match[1]))) if errors_match else 0
+    has_few_failures = request_count is None or failed_count <= LARGEST_FAILED_SHARE * request_count
     recorded_mean_match = first_match(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
     mean_latency = (
         parse_time(latency_match[1])
@@ -570,7 +566,7 @@ def _read_wrk(input_file: Reading) -> LoadRow:
         throughput=throughput,
         response=mean_latency,
         quantiles=parse_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
-        unsteady="" if has_few_failures else f"{failed_requests} requests failed",
+        unsteady="" if has_few_failures else f"{failed_count} requests failed",
     )
 
 
@@ -670,7 +666,7 @@ def _read_oha_json(input_file: Reading) -> LoadRow:
         quantiles={
             share: float(time)
             for percentile_name, time in document["latencyPercentiles"].items()
-            if (share := _share_of_k6_statistic(percentile_name)) and time is not None
+            if (share := _share_of_statistic(percentile_name)) and time is not None
         },
     )
 
@@ -843,9 +839,9 @@ _METRIC_MARK = "[ \\t\u2713\u2717]*+"
 """What stands before a metric of k6: blanks, and the mark of its threshold."""
 
 
-def _share_of_k6_statistic(name: str) -> float | None:
-    """Return the share of requests that a statistic of k6 is a percentile of, such as p(95) or med;
-    None for other statistics.
+def _share_of_statistic(name: str) -> float | None:
+    """Return the share of requests that a statistic of k6 or oha is a percentile of, such as
+    p(95) or med; None for other statistics.
     """
     percentile_match = re.fullmatch(r"p\(?([0-9.]+)\)?", name)
     share = 0.5 if name == "med" else float(percentile_match[1]) / 100 if percentile_match else 0.0
@@ -865,7 +861,7 @@ def _read_k6(input_file: Reading) -> LoadRow:
     quantiles = {
         share: time
         for name, value in text_by_statistic.items()
-        if (share := _share_of_k6_statistic(name)) and (time := parse_time(value)) is not None
+        if (share := _share_of_statistic(name)) and (time := parse_time(value)) is not None
     }
     largest_time = parse_time(text_by_statistic.get("max", ""))
     if largest_time and (
@@ -965,7 +961,7 @@ def _read_k6_json(input_file: Reading) -> LoadRow:
     quantiles = {
         share: float(value) / 1e3
         for name, value in duration_statistics.items()
-        if (share := _share_of_k6_statistic(name))
+        if (share := _share_of_statistic(name))
     }
     users = statistics_of_metric("vus_max").get("max", statistics_of_metric("vus_max").get("value"))
     running_users_statistics = statistics_of_metric("vus")
@@ -1102,10 +1098,10 @@ def _read_bombardier_json(input_file: Reading) -> LoadRow:
     document = json.loads(input_file.text)
     test_result = document["result"]
     time_statistics = test_result["latency"]
-    failed_requests = sum(int(test_result.get(name, 0)) for name in ("req4xx", "req5xx", "others"))
-    if failed_requests:
+    failed_count = sum(int(test_result.get(name, 0)) for name in ("req4xx", "req5xx", "others"))
+    if failed_count:
         input_file.add_note(
-            1, "", f"{failed_requests} requests failed, and are counted in the throughput"
+            1, "", f"{failed_count} requests failed, and are counted in the throughput"
         )
     return LoadRow(
         1,

@@ -525,18 +525,18 @@ def _lines_of_go_benchmarks(texts: Sequence[str]) -> list[BarLine]:
     """Return the benchmarks that go test prints, with the processors that their names end with; a
     name without a number is of one.
     """
-    runs = [
+    lines_and_matches = [
         (line_number, match)
         for line_number, text in enumerate(texts, 1)
         if (match := _GO_BENCHMARK.fullmatch(text.strip()))
     ]
-    if not runs:
+    if not lines_and_matches:
         return []
     rows = [
         _bar_line(line_number, [match["name"], match["count"] or "1", match["time"]])
-        for line_number, match in runs
+        for line_number, match in lines_and_matches
     ]
-    return [_bar_line(runs[0][0], ["region", "processors", "time [ns]"]), *rows]
+    return [_bar_line(lines_and_matches[0][0], ["region", "processors", "time [ns]"]), *rows]
 
 
 _CRITERION_TIMES = late_pattern(r"\[[0-9.]+ \S+ (?P<time>[0-9.]+ \S+) [0-9.]+ \S+\]")
@@ -737,7 +737,8 @@ def _sentences_in(texts: Sequence[str]) -> list[_TimedSentence]:
 
 def _with_counts_above_times(texts: Sequence[str]) -> Sequence[str]:
     """Return lines in which each line with a time also has the number of processors from the line
-    above it. Return the lines unchanged if one has both already, or a number has not one time.
+    above it. Return the lines unchanged if one has both already, or if not exactly one time
+    follows a number.
     """
     joined_lines, count_line, has_time = list(texts), "", True
     for index, text in enumerate(texts):

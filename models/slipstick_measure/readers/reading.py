@@ -71,7 +71,7 @@ class Reading:
     runs: list[Measurement] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
-    rate: RateUnit | None = None
+    rate_unit: RateUnit | None = None
     _scale_or_problem_by_unit: dict[str, tuple[Fraction, Dimension] | str] = field(
         default_factory=dict
     )
@@ -123,7 +123,9 @@ class Reading:
         if not self.runs:
             reason = f": {self.notes[0].message}" if self.notes else "; write at least one value"
             self.refuse(1, "", f"there is no measurement in it{reason}")
-        rate = (self.rate.written_unit, float(self.rate.factor)) if self.rate else None
+        rate = (
+            (self.rate_unit.written_unit, float(self.rate_unit.factor)) if self.rate_unit else None
+        )
         return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)), rate=rate)
 
     def number(self, line: int, subject: str, text: str) -> float | None:
@@ -296,14 +298,16 @@ class Reading:
         unit_of_rate = RateUnit("", Fraction(1), "1") if unit_text is None else rate_unit(unit_text)
         if unit_of_rate is None and (unit_text or "").strip() in ("1", ""):
             unit_of_rate = RateUnit("", Fraction(1), "1")
-        if unit_of_rate is None or (self.rate and self.rate.base_unit != unit_of_rate.base_unit):
+        if unit_of_rate is None or (
+            self.rate_unit and self.rate_unit.base_unit != unit_of_rate.base_unit
+        ):
             message = (
                 f"{short(unit_text or '')} does not fit: {metric} is work in a time, such as GB/s"
             )
-            if unit_of_rate is not None and self.rate is not None:
+            if unit_of_rate is not None and self.rate_unit is not None:
                 unit_texts = (
                     unit.written_unit and short(unit.written_unit)
-                    for unit in (unit_of_rate, self.rate)
+                    for unit in (unit_of_rate, self.rate_unit)
                 )
                 no_unit_text = "a value without a unit"
                 message = (
@@ -313,7 +317,7 @@ class Reading:
                 self.add_problem(line, "unit", message)
             self._reported_units.add(("unit", unit_text))
             return None
-        self.rate = self.rate or unit_of_rate
+        self.rate_unit = self.rate_unit or unit_of_rate
         return unit_of_rate.factor, Dimension.of(unit_of_rate.base_unit)
 
 

@@ -216,8 +216,8 @@ def with_repetitions_in_rows(
         for index in range(len(headings))
         if index not in run_indices and index not in left_out_indices
     ]
-    first_text = headings[run_indices[0]]
-    words, unit = split_heading(first_text)
+    first_heading = headings[run_indices[0]]
+    words, unit = split_heading(first_heading)
     stem, _ = _stem_and_number(words)
     is_named_time = stem in TIMES
     value_name = (

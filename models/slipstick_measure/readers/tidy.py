@@ -373,9 +373,9 @@ def _note_roles(
         and names.plain_words(heading) not in names.OCCASIONS
         and nearest_names(names.plain_words(heading), [*COLUMNS, *METRICS])
     ]
-    for text in near_misses:
-        hint = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])
-        input_file.add_note(grid.line, text, f"this column is left out{hint}")
+    for near_miss in near_misses:
+        hint = did_you_mean(names.plain_words(near_miss), [*COLUMNS, *METRICS])
+        input_file.add_note(grid.line, near_miss, f"this column is left out{hint}")
     left_out_headings = [heading for heading in roles.unread_headings if heading not in near_misses]
     left_out_headings += grid.mean_headings
     is_documented = all(
@@ -577,8 +577,8 @@ class _TableReading:
                     None,
                 )
                 if elapsed_time is not None:
-                    share = split_value(cell.strip().removesuffix("%"))[0]
-                    cell = _multiplied_value(share, elapsed_time * row_coordinates.p / 100)
+                    share_text = split_value(cell.strip().removesuffix("%"))[0]
+                    cell = _multiplied_value(share_text, elapsed_time * row_coordinates.p / 100)
                     unit_of_value = "s"
                     self._note_share(line, self.columns[index].heading)
             self._add_value(line, coordinates, metric, cell, unit_of_value, self.columns[index])

@@ -333,10 +333,12 @@ class ChromeReader:
         last_time = max(max(column, default=0.0) for column in (edge_times, self.columns.span_ends))
         for edge_index in sorted(range(len(edge_times)), key=edge_times.__getitem__):
             lane = self.edge_lanes[edge_index]
-            label = self.edge_labels[edge_index]
+            label_number = self.edge_labels[edge_index]
             event_time = edge_times[edge_index]
-            if label >= 0:
-                open_spans_by_lane[lane].append(self.columns.begin_span(lane, label, event_time))
+            if label_number >= 0:
+                open_spans_by_lane[lane].append(
+                    self.columns.begin_span(lane, label_number, event_time)
+                )
             elif open_spans_by_lane[lane]:
                 self.columns.span_ends[open_spans_by_lane[lane].pop()] = event_time
             else:

@@ -167,8 +167,10 @@ class _Database:
                     self.columns.number_by_lane, f"{device}/stream {stream}"
                 )
                 operation_name = _operation_name(table, operation_value, name_by_id)
-                label = self.columns.number_of_name(self.columns.number_by_label, operation_name)
-                self.columns.add_span(lane, label, float(start), float(end))
+                label_number = self.columns.number_of_name(
+                    self.columns.number_by_label, operation_name
+                )
+                self.columns.add_span(lane, label_number, float(start), float(end))
         return [str(lane) for lane in self.columns.number_by_lane]
 
     def _add_threads(
@@ -204,8 +206,10 @@ class _Database:
         ):
             lane = self.columns.number_of_name(self.columns.number_by_lane, ("thread", thread))
             thread_numbers.append(thread)
-            label = self.columns.number_of_name(self.columns.number_by_label, label_between_calls)
-            self.columns.add_span(lane, label, float(first_time), float(last_time))
+            label_number = self.columns.number_of_name(
+                self.columns.number_by_label, label_between_calls
+            )
+            self.columns.add_span(lane, label_number, float(first_time), float(last_time))
         # Of calls that begin together the outer one comes first, so that time is the inner one's.
         ordered_query = (
             f"SELECT start, end, globalTid, name FROM ({calls_query}) ORDER BY start, end DESC"
@@ -213,8 +217,8 @@ class _Database:
         for start, end, thread, name_id in self.database.execute(ordered_query):
             lane = self.columns.number_by_lane["thread", thread]
             call_name = _VERSION.sub("", name_by_id.get(name_id, f"call {name_id}"))
-            label = self.columns.number_of_name(self.columns.number_by_label, call_name)
-            self.columns.add_span(lane, label, float(start), float(end))
+            label_number = self.columns.number_of_name(self.columns.number_by_label, call_name)
+            self.columns.add_span(lane, label_number, float(start), float(end))
         return self._thread_names(name_by_id, thread_numbers)
 
     def _thread_names(self, name_by_id: Mapping[int, str], thread_numbers: list[int]) -> list[str]:

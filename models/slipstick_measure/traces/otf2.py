@@ -198,12 +198,12 @@ class _ArchiveReader:
                 " archive damaged?"
             )
         if event_kind == "Enter":
-            label = (
+            label_number = (
                 self.label_number_by_region[region]
                 if region in self.label_number_by_region
                 else self._label_number(region)
             )
-            thread.open_spans.append(columns.begin_span(thread.lane, label, time))
+            thread.open_spans.append(columns.begin_span(thread.lane, label_number, time))
         elif event_kind == "Leave":
             if not thread.open_spans:
                 self.unmatched_leave_count += 1

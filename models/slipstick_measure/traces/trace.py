@@ -408,18 +408,18 @@ class TraceColumns:
             self.refuse(f"{short(str(name))} is one name too many; at most {MOST_NAMES:,} are read")
         return number_by_name.setdefault(name, len(number_by_name))
 
-    def add_span(self, lane: int, label: int, start: float, end: float) -> None:
+    def add_span(self, lane: int, label_number: int, start: float, end: float) -> None:
         """Add a span with a start and an end, in the file's unit of time."""
         self.span_lanes.append(lane)
-        self.span_labels.append(label)
+        self.span_labels.append(label_number)
         self.span_starts.append(start)
         self.span_ends.append(end)
 
-    def begin_span(self, lane: int, label: int, time: float) -> int:
+    def begin_span(self, lane: int, label_number: int, time: float) -> int:
         """Add a span without an end and return its number, for `end`; a span begun later is inside
         it, also at equal times.
         """
-        self.add_span(lane, label, time, time)
+        self.add_span(lane, label_number, time, time)
         return len(self.span_starts) - 1
 
     def check_inside(self, name: str, number_of_last: int, line: int = 1) -> None:
@@ -882,10 +882,10 @@ def trace_of_timeline(timeline: Timeline, name: str) -> ProgramTrace:
     columns = TraceColumns(name)
     complete_until = timeline.complete_until
     for span in timeline.spans:
-        label = columns.number_of_name(columns.number_by_label, timeline.component(span))
+        label_number = columns.number_of_name(columns.number_by_label, timeline.component(span))
         lane = columns.number_of_name(columns.number_by_lane, (span.member, span.branch))
-        columns.add_span(lane, label, span.start, span.end)
-        if label == columns.number_by_label.get("monitor") and span.start < complete_until:
+        columns.add_span(lane, label_number, span.start, span.end)
+        if label_number == columns.number_by_label.get("monitor") and span.start < complete_until:
             columns.add_access(lane, timeline.places[span.label], span.start)
     for member, station, start in timeline.visits:
         if start < complete_until and not is_processor(station):

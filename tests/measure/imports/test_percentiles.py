@@ -141,7 +141,7 @@ def test_percentiles_of_arrivals_are_those_of_one_shared_server() -> None:
     shares = (np.arange(200) + 0.5) / 200
     times = np.array(
         [
-            response_percentile([Tier(1.0)], 0.0, Customers(rate=load), share) or math.nan
+            response_percentile([Tier(1.0)], 0.0, Customers(arrival_rate=load), share) or math.nan
             for share in shares.tolist()
         ]
     )
@@ -151,7 +151,7 @@ def test_percentiles_of_arrivals_are_those_of_one_shared_server() -> None:
 
 
 def test_a_saturated_tier_and_a_chain_that_is_too_large_have_no_percentile() -> None:
-    assert response_percentile([Tier(1.0)], 0.0, Customers(rate=1.0), 0.95) is None
+    assert response_percentile([Tier(1.0)], 0.0, Customers(arrival_rate=1.0), 0.95) is None
     many = [Tier(1.0), Tier(0.99), Tier(0.98)]
     assert response_percentile(many, 0.0, Customers(400, time_outside=1.0), 0.95) is None
 
@@ -160,7 +160,7 @@ def test_a_saturated_tier_and_a_chain_that_is_too_large_have_no_percentile() -> 
 def test_percentiles_in_order_with_arrivals_are_those_of_erlang(servers: int) -> None:
     """M/M/1: exponential of the mean; M/M/c: the tail of Erlang's delay and one service."""
     rate = 0.7 * servers
-    found = percentile_in_order(Tier(1.0, servers), 1.0, 0.0, Customers(rate=rate), 0.9)
+    found = percentile_in_order(Tier(1.0, servers), 1.0, 0.0, Customers(arrival_rate=rate), 0.9)
     offered = [rate**k / math.factorial(k) for k in range(servers)]
     last = rate**servers / math.factorial(servers) / (1 - 0.7)
     delayed = last / (sum(offered) + last)
@@ -186,7 +186,7 @@ def test_percentiles_in_order_of_a_closed_network_are_those_of_those_found() -> 
 
 
 def test_percentiles_of_constant_services_need_arrivals_and_a_time_beside() -> None:
-    arrivals = Customers(rate=0.5)
+    arrivals = Customers(arrival_rate=0.5)
     found = percentile_in_order(Tier(1.0), 0.0, 0.5, arrivals, 0.95)
     exponential = percentile_in_order(Tier(1.0), 1.0, 0.5, arrivals, 0.95)
     assert found is not None
@@ -194,4 +194,4 @@ def test_percentiles_of_constant_services_need_arrivals_and_a_time_beside() -> N
     assert found < exponential
     assert percentile_in_order(Tier(1.0), 0.0, 0.0, arrivals, 0.95) is None
     assert percentile_in_order(Tier(1.0), 0.0, 0.5, Customers(3, time_outside=1.0), 0.95) is None
-    assert percentile_in_order(Tier(1.0), 1.0, 0.0, Customers(rate=1.0), 0.95) is None
+    assert percentile_in_order(Tier(1.0), 1.0, 0.0, Customers(arrival_rate=1.0), 0.95) is None

@@ -105,9 +105,9 @@ class _ReplicaWriter:
     ) -> LayeredEntry:
         """Return a replica of an entry."""
         forwards = [
-            (target, share, line)
-            for forwarded_entry, share, line in entry.forwards
-            for target in self._called_replicas(forwarded_entry, task, replica_index, line)[:1]
+            (target_name, probability, line)
+            for forwarded_name, probability, line in entry.forwards
+            for target_name in self._called_replicas(forwarded_name, task, replica_index, line)[:1]
         ]
         return replace(
             entry,

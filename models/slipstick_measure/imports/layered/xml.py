@@ -142,7 +142,7 @@ class _XmlReader:
         self.root = parse_xml(input_file)
         self.network = LayeredNetwork(input_file)
         self.variables = Variables(input_file)
-        self._loops: list[str] = []
+        self._loop_variables: list[str] = []
 
     def read_file(self) -> None:
         """Read variables, processors, groups, tasks and entries."""
@@ -186,7 +186,7 @@ class _XmlReader:
         """
         text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), element.text)
         text = _without_functions(text)
-        self._loops.clear()
+        self._loop_variables.clear()
         # Words in texts that are printed begin no statement.
         program_without_comments = re.sub(r'"[^"\n]*"', lambda match: "_" * len(match[0]), text)
         position = 0
@@ -235,7 +235,11 @@ class _XmlReader:
         """Drop the ranges of the enclosing loops, with a note: a variable that is computed from its
         own earlier value depends on all earlier iterations.
         """
-        if [name for name in self._loops if self.variables.range_values_by_name.pop(name, None)]:
+        if [
+            name
+            for name in self._loop_variables
+            if self.variables.range_values_by_name.pop(name, None)
+        ]:
             message = (
                 f"{short(variable)} changes with each pass of a loop, which no range can say: the"
                 " first pass is taken, and --set NAME=NUMBER takes others"
@@ -279,11 +283,11 @@ class _XmlReader:
                 values_text = f"[{', '.join(map(repr, loop_values))}]" if loop_values else ""
         if match is None or not values_text or not _is_solved_inside(text, match.end()):
             return 0
-        if len(self._loops) == MOST_NESTED_LOOPS:
+        if len(self._loop_variables) == MOST_NESTED_LOOPS:
             return 0
         line = element.line + text.count("\n", 0, match.start())
         self.variables.assign(match[1], values_text, line)
-        self._loops.append(parameter_name(match[1]))
+        self._loop_variables.append(parameter_name(match[1]))
         return match.end()
 
     def _read_processor(self, element: XmlElement) -> None:
