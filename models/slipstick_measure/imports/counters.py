@@ -26,6 +26,7 @@ def counters_spec(input_file: Reading) -> ImportedSpec:
     line_and_count_by_event, busy_time = _counts_and_busy_time(input_file)
 
     def source_text(name: str, detail: str = "") -> str:
+        """Return the source of a value that is computed from the count of an event."""
         return f"perf stat, {name}, {input_file.name}:{line_and_count_by_event[name][0]}{detail}"
 
     cycles = line_and_count_by_event["cycles"][1]

@@ -136,6 +136,7 @@ def _yaml_writer() -> Any:
             return True
 
     def represent_table(dumper: Any, data: dict[str, Any]) -> Any:
+        """Represent a table on one line if it is a quantity or short, else on several lines."""
         is_flat = bool(data) and not any(isinstance(value, (dict, list)) for value in data.values())
         is_short = is_flat and (
             "value" in data or sum(len(f"{key}: {value}, ") for key, value in data.items()) < 90

@@ -167,6 +167,7 @@ def hpcg_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
         thread_count = 1.0
 
     def shared_quantity(name: str, scale: float, unit: str) -> dict[str, Any]:
+        """Return the share of each processor in a result of HPCG as a quantity."""
         line, value = line_and_value_by_name[name]
         source = (
             f"HPCG, {value:g} G of {process_count:g} processes of {thread_count:g} threads,"

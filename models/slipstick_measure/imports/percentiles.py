@@ -160,6 +160,7 @@ def percentile_in_order(
         )
 
     def transform(argument: Array) -> Array:
+        """Return the transform of the response time, whose parts are independent."""
         return np.asarray(
             waiting_transform(argument) * service_transform(argument) / (1 + argument * time_beside)
         )
@@ -189,6 +190,7 @@ def _wait_in_order(station: Tier, customers: Customers, most_others: int) -> Tra
     awaited_departures = np.maximum(np.arange(most_others + 1) - station.servers + 1, 0)
 
     def transform(argument: Array) -> Array:
+        """Return the transform of the waiting time at each argument."""
         departure_transform = 1 / (1 + argument * station.demand / station.servers)
         return np.asarray(found_probabilities @ departure_transform ** awaited_departures[:, None])
 
@@ -442,6 +444,7 @@ def _tail_of_sum_with_exponential(tail: Array, times: Array, exponential_mean: f
     mean_weight = (1 - decay) / relative_step
 
     def next_tail(tail_before: float, tail_at_ends: tuple[float, float]) -> float:
+        """Return the tail of the sum at the end of a step, from that at its start."""
         tail_at_start, tail_at_end = tail_at_ends
         return float(
             tail_before * decay

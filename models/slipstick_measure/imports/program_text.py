@@ -1368,6 +1368,7 @@ def _formatted_text(values: Sequence[Any]) -> str:
     remaining_values = iter(format_values)
 
     def format_next(match: re.Match[str]) -> str:
+        """Return the next value as text, in the form of a mark such as %d."""
         value = next(remaining_values)
         if match[1] in "di":
             return str(int(_as_number(value)))

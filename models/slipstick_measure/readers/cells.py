@@ -378,7 +378,7 @@ def with_points(cell: str, comma_meaning: str) -> str:
     Parameters
     ----------
     cell : as it is written
-    comma : what its comma stands for, as `meaning_of_commas` returns it
+    comma_meaning : what its comma stands for, as `meaning_of_commas` returns it
 
     >>> with_points("1.600,50", "."), with_points("1,600.5", "")
     ('1600.50', '1600.5')

@@ -952,6 +952,7 @@ def _read_k6_json(input_file: Reading) -> LoadRow:
         input_file.refuse(1, "", message)
 
     def statistics_of_metric(name: str) -> Mapping[str, Any]:
+        """Return the statistics of a metric by their names; empty if the metric is missing."""
         metric: Mapping[str, Any] = metric_by_name.get(name) or {}
         statistics: Mapping[str, Any] = metric.get("values", metric)
         return statistics

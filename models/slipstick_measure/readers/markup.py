@@ -805,9 +805,9 @@ def kinds_of_sentences(texts: Sequence[str]) -> list[str]:
     them if sentences with different numbers tell of the same processors, as of two problems.
     """
     sentences = [sentence for sentence in _sentences_in(texts) if sentence.noun]
-    patterns = list(dict.fromkeys(sentence.words_without_numbers for sentence in sentences))
-    if len(patterns) != 1 or not _have_varied_number(sentences):
-        return patterns
+    different_words = list(dict.fromkeys(sentence.words_without_numbers for sentence in sentences))
+    if len(different_words) != 1 or not _have_varied_number(sentences):
+        return different_words
     return list(dict.fromkeys(" ".join(sentence.words.split()) for sentence in sentences))
 
 

@@ -242,11 +242,11 @@ def _has_all_decimals(input_file: Reading, line: int) -> bool:
     """
     if input_file.text.endswith("\n"):
         return True
-    decimals, decimals_above = (
+    decimal_count, decimal_count_above = (
         len((text.split() or [""])[-1].partition(".")[2])
         for text in input_file.lines[line - 1 : line - 3 : -1]
     )
-    return decimals >= decimals_above
+    return decimal_count >= decimal_count_above
 
 
 def _read_row(

@@ -54,6 +54,7 @@ def _measurements_of_run(
     def build_measurement(
         coordinates: tuple[str | int, ...], metric: str, amount: Given, processor: int | None = None
     ) -> Measurement:
+        """Build the measurement of an amount of the run, or of one of its processors."""
         line = value_mark(tree, ("runs", run_index, *coordinates)).line
         region = str(coordinates[-1]) if metric in ("wait", "events") else ""
         unit = str(METRICS[metric].dimension)

@@ -203,7 +203,7 @@ class Reading:
         line : of the value
         coordinates : its coordinates
         metric : name of the metric, in any known spelling
-        text : the number as written
+        number_text : the number as written
         unit : as written; None where the format has none
         """
         standard_name = metric_name(metric)
@@ -497,7 +497,7 @@ def parse_json(input_file: Reading, text: str, first_line: int = 1) -> Any:
     ----------
     input_file : for problems
     text : the document
-    first : line of the file on which it begins
+    first_line : line of the file on which it begins
 
     Raises
     ------
@@ -514,11 +514,13 @@ def parse_json(input_file: Reading, text: str, first_line: int = 1) -> Any:
     )
 
     def number_with_line(digits: str) -> JsonNumber:
+        """Return the digits of the next number of the text with its line."""
         json_number = JsonNumber(digits)
         json_number.line = next(number_lines, first_line)
         return json_number
 
     def mapping_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return a JSON object as a dictionary; refuse a key that occurs twice."""
         mapping: dict[str, Any] = {}
         for key, value in pairs:
             if key in mapping:

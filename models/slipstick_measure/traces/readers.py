@@ -556,6 +556,7 @@ def _rows_in_order_of_time(
     columns.add_note("the lines are not in the order of their times; they are read in that order")
 
     def time_of_row(row: tuple[int, Sequence[object]]) -> float:
+        """Return the time of a row; 0 for a row that is cut before it."""
         line_number, cells = row
         if len(cells) <= time_index:
             return 0.0

@@ -780,6 +780,7 @@ def _top_of_stack(
     booked_until = 0.0
 
     def add_piece(until: float, label: int) -> None:
+        """Add the piece of time from `booked_until` to `until`, with the label of its span."""
         labels.append(label)
         starts.append(booked_until)
         ends.append(until)
