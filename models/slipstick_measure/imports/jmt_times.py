@@ -113,14 +113,16 @@ def _check_rates(inner_rates: np.ndarray, other_rates: np.ndarray) -> None:
         raise ArithmeticError
 
 
-def _moments_of_markov_process(start: np.ndarray, rates: np.ndarray) -> tuple[float, float]:
+def _moments_of_markov_process(
+    start_probabilities: np.ndarray, rates: np.ndarray
+) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of a phase-type time that begins in
-    each phase with the probability in `start`.
+    each phase with the probability in `start_probabilities`.
     """
-    ones = np.ones(len(start))
+    ones = np.ones(len(start_probabilities))
     mean_by_phase = np.linalg.solve(-rates, ones)
-    mean = float(start @ mean_by_phase)
-    mean_square = 2 * float(start @ np.linalg.solve(-rates, mean_by_phase))
+    mean = float(start_probabilities @ mean_by_phase)
+    mean_square = 2 * float(start_probabilities @ np.linalg.solve(-rates, mean_by_phase))
     return mean, mean_square / mean**2 - 1
 
 

@@ -199,15 +199,15 @@ def _wait_in_order(station: Tier, customers: Customers, most_others: int) -> Tra
 
 def _utilization_of_tiers(tiers: Sequence[Tier], customers: Customers) -> list[float]:
     """Return the utilization of each tier; in a closed network, its asymptotic upper bound."""
-    rate = customers.arrival_rate
+    throughput_bound = customers.arrival_rate
     if customers.population:
         cycle_time = customers.time_outside + sum(tier.demand for tier in tiers)
-        rate = min(
+        throughput_bound = min(
             customers.population / cycle_time,
             *(tier.servers / tier.demand for tier in tiers),
             np.inf,
         )
-    return [rate * tier.demand / tier.servers for tier in tiers]
+    return [throughput_bound * tier.demand / tier.servers for tier in tiers]
 
 
 def _most_others(tier: Tier, utilization: float, customers: Customers) -> int:

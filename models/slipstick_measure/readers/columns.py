@@ -1021,8 +1021,8 @@ def _assign_rate(roles: Roles, rate_columns: Sequence[TableColumn]) -> None:
     """Assign the column of the throughput; record a refusal if there are several that are not
     proportional. Of rates of one processor and rates of all, the latter are assigned.
     """
-    rates_of_all = [column for column in rate_columns if not column.is_per_processor]
-    rate_columns = rates_of_all or rate_columns
+    columns_of_all_processors = [column for column in rate_columns if not column.is_per_processor]
+    rate_columns = columns_of_all_processors or rate_columns
     varied_columns = [column for column in rate_columns if not column.is_constant] or list(
         rate_columns[:1]
     )

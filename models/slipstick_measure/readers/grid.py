@@ -279,17 +279,19 @@ def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
     if not _names_and_values(next((text for text in texts if text.strip()), "")):
         return list(enumerate(texts, 1))
     pairs_of_lines = [_names_and_values(text) for text in texts]
-    names_by_row = [[name for name, _ in row] for row in pairs_of_lines if row]
-    have_same_names = len(names_by_row) > 1 and all(row == names_by_row[0] for row in names_by_row)
+    names_by_row = [[name for name, _ in pairs] for pairs in pairs_of_lines if pairs]
+    have_same_names = len(names_by_row) > 1 and all(
+        pairs == names_by_row[0] for pairs in names_by_row
+    )
     if have_same_names and all(
-        row or not text.strip() for row, text in zip(pairs_of_lines, texts, strict=True)
+        pairs or not text.strip() for pairs, text in zip(pairs_of_lines, texts, strict=True)
     ):
         first_line_number = next(
-            line_number for line_number, row in enumerate(pairs_of_lines, 1) if row
+            line_number for line_number, pairs in enumerate(pairs_of_lines, 1) if pairs
         )
         drawn_lines = [
-            (line_number, " | ".join(value for _, value in row))
-            for line_number, row in enumerate(pairs_of_lines, 1)
+            (line_number, " | ".join(value for _, value in pairs))
+            for line_number, pairs in enumerate(pairs_of_lines, 1)
         ]
         return [(first_line_number, " | ".join(names_by_row[0])), *drawn_lines]
     return list(enumerate(texts, 1))
@@ -328,7 +330,7 @@ def _rows_of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _without_repeated_headings(
-    input_file: Reading, line: int, heading: Sequence[str], body: list[tuple[int, list[str]]]
+    input_file: Reading, line: int, headings: Sequence[str], body: list[tuple[int, list[str]]]
 ) -> list[tuple[int, list[str]]]:
     """Return the rows of a table of runs without those that repeat its heading.
 
@@ -337,13 +339,13 @@ def _without_repeated_headings(
     SpecError : the rows below a repeated heading begin as those above it, so they may be of another
         program
     """
-    words_of_heading = "".join("".join(heading).split())
+    joined_headings = "".join("".join(headings).split())
     repeated_lines = [
         line_number
         for line_number, cells in body
-        if cells[:1] == [*heading[:1]] and "".join("".join(cells).split()) == words_of_heading
+        if cells[:1] == [*headings[:1]] and "".join("".join(cells).split()) == joined_headings
     ]
-    holds_runs = any(plain_words(cell) in (*PROCESSORS, *LOADS, *SIZES) for cell in heading)
+    holds_runs = any(plain_words(cell) in (*PROCESSORS, *LOADS, *SIZES) for cell in headings)
     if not repeated_lines or not holds_runs:
         return body
     block_starts = [line, *repeated_lines, float("inf")]

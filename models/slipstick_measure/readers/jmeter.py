@@ -233,13 +233,13 @@ _CLOCK_STEP = 1.0
 
 def _start_and_end(cells: Mapping[str, str]) -> tuple[float, float] | None:
     """Return the start and the end of a sample [ms]; None if they cannot be read."""
-    start, elapsed = (
+    start, elapsed_text = (
         _parse_milliseconds(cells.get("timeStamp", "")),
         cells.get("elapsed", "").strip(),
     )
-    if start is None or not NUMBER.fullmatch(elapsed):
+    if start is None or not NUMBER.fullmatch(elapsed_text):
         return None
-    return start, start + float(elapsed)
+    return start, start + float(elapsed_text)
 
 
 def _rows_of_table(input_file: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:

@@ -391,10 +391,10 @@ def _note_roles(
         clauses = _clauses_of_reading(columns, roles, column_by_role, left_out_headings)
         other_reading = _other_reading_in_words(input_file, columns, roles)
         input_file.add_note(grid.line, "columns", f"read as {'; '.join(clauses)}{other_reading}")
-    _note_outside(input_file, grid, is_documented)
+    _note_outside_lines(input_file, grid, is_documented)
 
 
-def _note_outside(input_file: Reading, grid: CellGrid, is_documented: bool) -> None:
+def _note_outside_lines(input_file: Reading, grid: CellGrid, is_documented: bool) -> None:
     """Note the lines outside of the table; if its headings are documented words, note only the
     lines between its rows and the lines of another table.
     """

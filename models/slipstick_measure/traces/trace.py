@@ -749,7 +749,7 @@ def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, 
     ):
         spans_of_processor = spans.select(slice(first_index, end_index))
         if processor in processors_with_overlaps:
-            labels, starts, ends, crossings_of_processor = _top_of_stack(
+            labels, starts, ends, crossings_of_processor = _pieces_of_innermost_spans(
                 spans_of_processor, resolution
             )
             crossing_count += crossings_of_processor
@@ -766,7 +766,7 @@ def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, 
     return TraceSpans(*joined_columns), crossing_count
 
 
-def _top_of_stack(
+def _pieces_of_innermost_spans(
     spans: TraceSpans, resolution: float
 ) -> tuple[array[int], array[float], array[float], int]:
     """Return, for the spans of one processor in order, the pieces of time with the span that began

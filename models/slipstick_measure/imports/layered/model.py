@@ -247,7 +247,7 @@ class LayeredNetwork:
                 add_problem(line_by_called_entry[entry.name], "call", message)
             for target, _, line in entry.forwards:
                 self._check_target(target, line)
-            probability_sum = sum(share.value for _, share, _ in entry.forwards)
+            probability_sum = sum(probability.value for _, probability, _ in entry.forwards)
             if probability_sum > 1 + 1e-9:
                 message = (
                     f"probabilities of {short(entry.name)} add up to {probability_sum:g}, over 1"
