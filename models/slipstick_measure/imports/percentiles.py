@@ -140,7 +140,7 @@ def percentile_in_order(
 
     Source: Kleinrock, Queueing Systems, volume 1, 1975, section 5.7.
 
-    >>> answer = percentile_in_order(Tier(1.0), 1.0, 0.0, Customers(rate=0.8), 0.99)
+    >>> answer = percentile_in_order(Tier(1.0), 1.0, 0.0, Customers(arrival_rate=0.8), 0.99)
     >>> round(answer, 4)  # M/M/1: log(100) / (1 - 0.8)
     23.0259
     """
