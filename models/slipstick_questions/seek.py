@@ -296,7 +296,9 @@ class SeekResult(QuestionResult):
     def headline(self, words: Words) -> list[str]:
         """Return sentences on the values for which the first conditions hold, case by case."""
         return [
-            _headline_by_case([search for search in self.searches if search.name == name], words)
+            _headline_of_condition(
+                [search for search in self.searches if search.name == name], words
+            )
             for name in list(dict.fromkeys(search.name for search in self.searches))[:2]
         ]
 
@@ -1359,6 +1361,47 @@ def _value_at_limit_text(search: ConditionSearch, name: str) -> str:
 def _condition_clause(search: ConditionSearch, words: Words) -> str:
     """Return the condition of a search as a clause."""
     return search.means or words.condition(search.condition)
+
+
+def _headline_of_condition(searches: Sequence[ConditionSearch], words: Words) -> str:
+    """Return a sentence on the values for which a condition holds, case by case; what the names of
+    all cases end with is said once.
+    """
+    names = [words.case(search.case) for search in searches]
+    ending = _common_ending(names)
+    if not ending:
+        return _headline_by_case(searches, words)
+    short_names = {
+        search.case: name.removesuffix(ending) for search, name in zip(searches, names, strict=True)
+    }
+    short_words = replace(words, titles={**words.titles, **short_names})
+    return f"{_headline_by_case(searches, short_words)}; all{ending}"
+
+
+_FEWEST_CASES_WITH_ENDING = 3
+_PREPOSITIONS = ("on", "in", "with", "without", "of", "for", "under", "at")
+
+
+def _common_ending(names: Sequence[str]) -> str:
+    """Return the words, from a preposition on, with which the names of several cases end; empty if
+    they have none in common.
+
+    >>> _common_ending(
+    ...     ["SOR on Ethernet of 2024", "IS on Ethernet of 2024", "A on Ethernet of 2024"]
+    ... )
+    ' on Ethernet of 2024'
+    >>> _common_ending(["four stages on NDR", "two stages on NDR", "two stages on XDR"])
+    ''
+    """
+    if len(names) < _FEWEST_CASES_WITH_ENDING:
+        return ""
+    words_of_first = names[0].split(" ")
+    endings = (
+        f" {' '.join(words_of_first[index:])}"
+        for index in range(1, len(words_of_first))
+        if words_of_first[index] in _PREPOSITIONS
+    )
+    return next((ending for ending in endings if all(name.endswith(ending) for name in names)), "")
 
 
 def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:

@@ -702,6 +702,23 @@ def test_a_search_in_one_of_several_cases_tells_the_case_and_what_it_keeps(folde
     assert sentence.endswith("us (more work, with a computing of 12 ms)")
 
 
+def test_what_all_names_of_cases_end_with_is_told_once(folder: Path) -> None:
+    title = "{title: %s on the old network, parameters.computing: %d ms}"
+    cases = {"a": title % ("A", 12), "b": title % ("B", 24), "c": title % ("C", 48)}
+    results = found(
+        f"cases: {{{', '.join(f'{name}: {text}' for name, text in cases.items())}}}",
+        "seek: {it: {of: parameters.latency, from: 0 us, to: 2 ms, where: efficiency >= 0.6,"
+        " cases: [a, b, c]}}",
+    )
+    result = result_of(results, SeekResult)
+    (sentence,) = result.headline(results.words)
+    limits = [f"{1e6 * search.crossings[0].value:.4g} us" for search in result.searches]
+    assert sentence == (
+        f"Efficiency is at least 60 % if the latency is at most {limits[0]} for A, {limits[1]} for"
+        f" B and {limits[2]} for C; all on the old network"
+    )
+
+
 def test_cases_with_the_same_limit_stand_together(folder: Path) -> None:
     results = found(
         "cases: {same: {}, slow: {parameters.computing: 12 ms}}",
