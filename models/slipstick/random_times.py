@@ -188,6 +188,7 @@ LEAST_VARIED = 1 + 1e-6
 """
 
 
+# The nodes take an eigenvalue problem, which a model without maxima should not wait for.
 @cache
 def _gauss_legendre_rule() -> tuple[Array, Array]:
     """Return the nodes and weights of a panel on the interval from -1 to 1."""

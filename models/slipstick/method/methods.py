@@ -81,6 +81,7 @@ _DEFAULT_SIMULATION = Simulation()
 def _compile_closed_form(
     model: Subject, parameters: Parameters, simulation: Simulation
 ) -> CompiledModel:
+    # A queueing network is solved without the modules of activities, which are a tenth of its start.
     from slipstick.method.closed_form import ClosedForm
 
     return ClosedForm(cast(Model, model))
@@ -401,6 +402,7 @@ def _with_stage_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
     becomes the slowest. Each pipeline is searched by itself, so this is left out if more than
     `_MOST_TAKEOVERS` pipelines have a limit.
     """
+    # Only a pipeline limits an activity, so that other answers need no import.
     if answer.failed or not 0 < len(answer.limits) <= _MOST_TAKEOVERS:
         return answer
     from slipstick.method.closed_form import ClosedForm, with_takeovers

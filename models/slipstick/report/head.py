@@ -177,6 +177,7 @@ def _with_second_answer(
     first_line, *further_lines = lines
     first_questions = {name for name, line in names_and_lines if line in first_line}
     for name, line in names_and_lines:
+        # A question may have several headlines; the second answer is that of another question.
         if name not in first_questions and line in further_lines:
             further_lines.remove(line)
             return [f"{first_line.rstrip('.')}; {uncapitalized(line)}", *further_lines]
@@ -758,6 +759,7 @@ def _extreme_line(
     (first_case, first_answer), (_, second_answer), *_ = ranked_cases
     if _order_doubt(first_answer, second_answer, value_name):
         return
+    # An order of cases may turn where a sweep or a search goes on: the sentence has its place.
     place = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
     with_place = f" with {place}" if place else ""
     further_amounts = [

@@ -653,6 +653,7 @@ def may_ask_for_opposite(title: str, condition: str = "") -> bool:
     >>> [may_ask_for_opposite(title, text) for text in ("time <= 1 ms", "time >= 1 ms", "")]
     [False, True, True]
     """
+    # Only the same amount shows that the title and the condition mean the same limit.
     comparison = _COMPARISON.fullmatch(condition.strip())
     limit = _UPPER_LIMIT.search(title)
     if limit and comparison and comparison[2] in ("<=", "<"):

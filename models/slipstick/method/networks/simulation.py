@@ -208,6 +208,7 @@ class _NetworkEstimates:
         }
         for place in sorted(stated_places & self.planned_network.stated_visits.keys()):
             visits = self.planned_network.stated_visits[place]
+            # A number below 1 is a probability, which leaves no choice.
             if visits > 1 and (fraction := visits % 1):
                 class_name, station_name = place
                 yield (

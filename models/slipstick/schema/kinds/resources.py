@@ -53,6 +53,8 @@ from slipstick.vocabulary import (
     contradicted_keys,
 )
 
+# A label may name one processor of a resource, as in `bus[2]`; a word stands in formulas, where a
+# bracket would call a function.
 _LABEL_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
 _WORD_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*$"
 SPELT[_LABEL_PATTERN] = (
