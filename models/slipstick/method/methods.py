@@ -81,7 +81,7 @@ _DEFAULT_SIMULATION = Simulation()
 def _compile_closed_form(
     model: Subject, parameters: Parameters, simulation: Simulation
 ) -> CompiledModel:
-    # A queueing network is solved without the modules of activities, which are a tenth of its start.
+    # A queueing network is solved without the modules of activities: a tenth of its start.
     from slipstick.method.closed_form import ClosedForm
 
     return ClosedForm(cast(Model, model))
