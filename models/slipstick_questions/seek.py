@@ -55,7 +55,7 @@ from slipstick.results.sweep import PointTable, Provenance, split_name
 from slipstick.results.words import NO_WORDS, Words, as_words
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve_once
 from slipstick.schema.kinds.study import YEAR, AxisSpec
-from slipstick.schema.text import Scalar, canonical
+from slipstick.schema.text import Node, Scalar, canonical
 from slipstick.study.cases import (
     BASE,
     Place,
@@ -764,7 +764,7 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
 def _varied_along(
     path: str,
     case: str,
-    node_by_place: Mapping[float, Scalar],
+    node_by_place: Mapping[float, Node],
     has_places_only: bool,
     place: Place,
     study: StudyContext,
