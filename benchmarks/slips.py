@@ -101,8 +101,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick/queueing/approximate.py",
-        "(rank[None, :] <= rank[:, None])",
-        "(rank[None, :] < rank[:, None])",
+        "(rank_of_class[None, :] <= rank_of_class[:, None])",
+        "(rank_of_class[None, :] < rank_of_class[:, None])",
         f"{QUEUEING}/test_approximate.py {QUEUEING}/test_disciplines.py",
     ),
     Slip(
@@ -187,8 +187,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick/sim/short_check.py",
-        "inflation * batch_count * squared_residuals / degrees",
-        "inflation * squared_residuals / degrees",
+        "variance_inflation * batch_count * squared_residuals / degree_count",
+        "variance_inflation * squared_residuals / degree_count",
         "tests/method/test_second_road.py tests/sim/test_theory.py",
     ),
     Slip(
@@ -443,8 +443,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick/method/networks/form.py",
-        "slopes + think.imag @ slope_of_think",
-        "slopes - think.imag @ slope_of_think",
+        "slopes + think_times.imag @ slope_of_think",
+        "slopes - think_times.imag @ slope_of_think",
         "tests/method/networks/test_large.py",
     ),
     Slip(

@@ -676,7 +676,8 @@ def _construct_of_station(network: NetworkArrays, station: int) -> str:
         scv = np.max(network.scv[:, :, station].real)
         if (network.scv[:, :, station].real == 1).all():
             return "service times that differ at first come first served"
-        return "first come first served with scv " + ("below 1" if scv <= 1 else "of 4")
+        scv_text = "below 1" if scv <= 1 else "above 1 (measured with 4)"
+        return f"first come first served with scv {scv_text}"
     if discipline.delay or network.is_single[station]:
         return "single servers"
     return "several servers" if network.rates[station] is None else "speeds by the number present"
