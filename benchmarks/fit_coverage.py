@@ -16,6 +16,11 @@ Then truths that turn just beyond the largest number, which no row shows: a law 
 there, one that falls, one that is slower by a step, and one where a cost of pairs begins. A
 prediction is to hold the first; the others show what a sentence of each prediction excludes.
 
+Then tables of 5 to 25 rows with 1, 2.5 or 5 % of noise, of laws that a family has or nearly has,
+and of others that no family can describe, such as a node that is slower. For each kind: how often
+the fit says that no law describes the rows, and how often its intervals hold the truth: the times
+at 1.5 and 2 times the largest number, the efficient processors, and the largest speed-up.
+
 Last, throughput of one machine by customers, without repetitions and with the hardware told: six
 kinds that no family has, at 2 and 4 times the largest number, where bounds that need no law may
 answer.
@@ -48,7 +53,7 @@ from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar, from_plain
-from slipstick_measure.fit.comparison import compare
+from slipstick_measure.fit.comparison import compare, fits
 from slipstick_measure.fit.estimation import estimation
 from slipstick_measure.fit.families import FAMILIES, cycle_times
 from slipstick_measure.fit.formula import Timings
@@ -231,6 +236,124 @@ def foretold(seeds: range, draw: Callable[[int], tuple[str, Callable[[Array], Ar
             )
             words += f", the worst {missed.max():.0%} beyond" if len(missed) else ""
         print(words)
+
+
+NUMBERS_MEASURED = (
+    (1, 2, 4, 8, 16),
+    (1, 2, 4, 8, 16, 32),
+    (1, 2, 4, 8, 12, 16, 24),
+    (1, 2, 3, 4, 6, 8, 12),
+    (2, 4, 6, 8, 16, 24, 32, 48),
+)
+LAWS_OF_TABLES = 6
+"""Kinds of `small_table` that a family has or nearly has; the later ones no family can describe."""
+
+GOAL = 0.6
+"""The efficiency of which `small_tables` asks the processors."""
+
+
+def small_table(seed: int) -> tuple[str, Timings, Callable[[Array], Array]]:
+    """Draw 5 to 25 rows of a program, one kind after the other: the kind, the rows, the true
+    time.
+    """
+    random = np.random.default_rng([seed, *b"table"])
+
+    def drawn(low: float, high: float) -> float:
+        return float(np.exp(random.uniform(np.log(low), np.log(high))))
+
+    serial, step, pairs = drawn(0.003, 0.06), drawn(0.0005, 0.01), drawn(1e-5, 5e-4)
+    slower, tasks, power = drawn(0.15, 1.0), int(drawn(40, 200)), drawn(0.6, 1.0)
+    numbers = NUMBERS_MEASURED[int(random.integers(len(NUMBERS_MEASURED)))]
+    repetitions = int(random.integers(1, 1 + 25 // len(numbers)))
+    basis: list[Callable[[Array], Array]] = [
+        lambda p: serial + (1 - serial) / p,
+        lambda p: 1 / p + serial / 4 + step * np.log2(p),
+        lambda p: (1 + serial * (p - 1) + pairs * p * (p - 1)) / p,
+        lambda p: single_station(serial, p),
+    ]
+    law = basis[int(random.integers(len(basis)))]
+    kinds: dict[str, Callable[[Array], Array]] = {
+        "serial part": basis[0],
+        "serial part and steps": basis[1],
+        "coherency": basis[2],
+        "one station": basis[3],
+        "power": lambda p: serial / 2 + p**-power,
+        "steps and processors": lambda p: basis[1](p) + step / 5 * p,
+        "last number slower": lambda p: law(p) * (1 + slower * (p > numbers[-2])),
+        "last two slower": lambda p: law(p) * (1 + slower * (p > numbers[-3])),
+        "steps between nodes": lambda p: (
+            law(p) + slower / 8 * np.log2(1 + np.maximum(0, p / numbers[-3] - 1))
+        ),
+        "whole tasks": lambda p: serial / 4 + np.ceil(tasks / p) / tasks,
+    }
+    name, time_of = list(kinds.items())[seed % len(kinds)]
+    noise = (0.01, 0.025, 0.05)[seed // len(kinds) % 3]
+    p = np.repeat(np.array(numbers, dtype=float), repetitions)
+    times = time_of(p) * np.exp(noise * random.standard_normal(len(p)))
+    return name, Timings(p, np.ones(len(p)), times), time_of
+
+
+def statements_on_table(
+    timings: Timings, time_of: Callable[[Array], Array]
+) -> dict[str, bool | None]:
+    """Return, by name, whether each statement of a fit to rows holds: that a law describes them,
+    the times beyond them, and the limits of scaling; None where there is no statement.
+    """
+    base, largest = float(timings.p.min()), float(timings.p.max())
+    numbers = np.arange(base, 1 + 16 * largest)
+    speedups = time_of(np.array([base]))[0] / time_of(numbers)
+    efficiencies = speedups * base / numbers
+    fitting = fits(timings, p=[1.5 * largest, 2 * largest], efficiency=GOAL)
+    first_answer = fitting.answers[0]
+
+    def holds_truth(name: str, true_value: float) -> bool | None:
+        value = first_answer.values.get(name)
+        if value is None or not fitting.has_law:
+            return None
+        low, high = value.ends
+        if low is None and high is None:
+            return value.value == true_value
+        return (low or 0.0) * (1 - 1e-9) <= true_value <= (high or np.inf) * (1 + 1e-9)
+
+    statements = {
+        f"{step:g} times": holds_truth(
+            f"time[{step * largest:g}]", float(time_of(np.array([step * largest]))[0])
+        )
+        for step in (1.5, 2.0)
+    }
+    inefficient = np.flatnonzero(efficiencies < GOAL)
+    most_efficient = max(base, float(numbers[inefficient[0]] - 1)) if len(inefficient) else np.inf
+    statements["efficient"] = holds_truth(
+        "efficient_processors", min(most_efficient, first_answer["most_processors"] or 0.0)
+    )
+    place = first_answer.values.get("largest_speedup_processors")
+    statements["speed-up"] = place and holds_truth(
+        "largest_speedup", float(speedups[int((place.value or base) - base)])
+    )
+    return {"described": fitting.has_law, **statements}
+
+
+def small_tables(seeds: range) -> None:
+    """Fit small tables; print for each kind how often no law is said to describe the rows, and how
+    many of the statements hold.
+    """
+    rows: dict[str, list[dict[str, bool | None]]] = {}
+    for seed in seeds:
+        name, timings, time_of = small_table(seed)
+        statements = statements_on_table(timings, time_of)
+        rows.setdefault(name, []).append(statements)
+        is_law = seed % 10 < LAWS_OF_TABLES
+        rows.setdefault("laws together" if is_law else "others together", []).append(statements)
+    print(f"\nsmall tables, seeds {seeds.start} to {seeds.stop - 1}")
+    for name, tables in sorted(rows.items(), key=lambda entry: "together" in entry[0]):
+        refused_count = sum(not table["described"] for table in tables)
+        phrases = []
+        for statement in [*tables[0]][1:]:
+            outcomes = [table[statement] for table in tables if table[statement] is not None]
+            phrases.append(f"{statement} {sum(map(bool, outcomes))} of {len(outcomes)}")
+        print(
+            f"{name:<22} no law in {refused_count:3} of {len(tables):3}; held: {', '.join(phrases)}"
+        )
 
 
 def machine_under_load(seed: int) -> tuple[str, int, Callable[[Array], Array]]:
@@ -507,6 +630,7 @@ def main() -> None:
     if options.outside:
         foretold(range(options.first, options.first + round(11 * options.outside)), outside)
         foretold(range(options.first, options.first + round(4 * options.outside)), turning)
+        small_tables(range(options.first, options.first + round(10 * options.outside)))
         under_load(range(options.first, options.first + round(6 * options.outside)))
         with_columns(range(options.first, options.first + round(6 * options.outside)))
         machines_left_out(range(options.first, options.first + round(6 * options.outside)))

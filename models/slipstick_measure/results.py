@@ -125,6 +125,11 @@ class Fitting:
     rate : unit of throughputs and its size in base units, where throughputs were measured, so that
         predictions are told as such
     growing_causes : measured causes of lost time that grow, and that the first law has no term for
+    log_covariances : by model, the covariance of the logarithms of its parameters, in their order
+    reach : the largest number of processors with a prediction
+    intervals_beyond : intervals of the time from the largest measured number to `reach`, by numbers
+        of processors, of fits with a model [s]
+    undistinguished_names : of the first law, and of those that the data cannot distinguish from it
     """
 
     answers: tuple[Answer, ...]
@@ -147,16 +152,17 @@ class Fitting:
     weak_scaling: bool = False
     rate: tuple[str, float] | None = None
     growing_causes: tuple[str, ...] = ()
+    log_covariances: Mapping[str, Sequence[Sequence[float]]] = field(
+        default_factory=dict, repr=False
+    )
+    reach: float = 0.0
+    intervals_beyond: Mapping[float, tuple[float, float]] = field(default_factory=dict, repr=False)
+    undistinguished_names: tuple[str, ...] = ()
 
     @property
     def undistinguished(self) -> list[Answer]:
         """The first answer, and those of the laws that the data cannot distinguish from it."""
-        return [
-            answer
-            for answer in self.answers
-            if answer is self.answers[0]
-            or not (answer.failed or (answer["behind"] or 0.0) >= LEAST_CRITERION_DIFFERENCE)
-        ]
+        return [answer for answer in self.answers if answer.model in self.undistinguished_names]
 
 
 @dataclass(frozen=True, slots=True)

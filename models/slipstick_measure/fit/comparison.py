@@ -5,9 +5,9 @@ answers with intervals.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
@@ -56,6 +56,21 @@ LARGEST_RELATIVE_ERROR = 0.1
 """Relative error above which a law does not describe rows: its scatter, unless repetitions scatter
 as much, and what it misses of the largest rows when fitted without them, beyond what scatter and
 uncertain parameters explain."""
+
+MOST_DEVIATIONS = 2.0
+"""Standard deviations, of scatter and uncertain parameters, up to which a law fitted without the
+largest rows predicts them: about 95 % of a normal distribution."""
+
+LEAST_FORM_ERROR = 0.03
+"""Standard deviation of the logarithm of a law's own error at the largest rows, where they are
+tested: no law is exact."""
+
+SPREAD_OF_NEW_CAUSE = 0.5
+PROBABILITY_OF_NEW_CAUSE = 0.3
+"""Standard deviation of the logarithm by which the largest rows differ from a law if a new cause
+begins there, and how probable that is beside a law that goes on. Chosen with seeds 10,000 to
+10,199 of the small tables of ``benchmarks/fit_coverage.py``: half the probability refuses as few
+tables of laws, and more than half of it again refuses twice as many."""
 
 MOST_REPETITIONS = 3.0
 """Multiples of the scatter of repetitions that a law's scatter may have."""
@@ -155,7 +170,11 @@ class Candidate:
         if scatter > max(LARGEST_RELATIVE_ERROR, MOST_REPETITIONS * noise):
             return f"it misses the rows by {100 * scatter:.3g} %"
         test = self.test(TESTED_STEPS[0])
-        if test is None or test.form_error <= max(LARGEST_RELATIVE_ERROR, MOST_REPETITIONS * noise):
+        if (
+            test is None
+            or test.form_error <= max(LARGEST_RELATIVE_ERROR, MOST_REPETITIONS * noise)
+            or abs(test.log_difference) <= MOST_DEVIATIONS * test.explained_deviation
+        ):
             return ""
         largest = float(self.fitted.timings.p.max())
         return (
@@ -213,10 +232,13 @@ class FitComparison:
         """The reason why no family describes the rows; empty if one does.
 
         A family may meet the largest rows by its own parameters, and yet have been chosen by these
-        alone: the families as weighted without them must hold them as well.
+        alone. So the families are fitted without them, and weighted by their evidence there: the
+        largest rows must be more probable by these predictions than by the same predictions with a
+        cause that begins there (`SPREAD_OF_NEW_CAUSE`). One family that the smaller rows support
+        less than another may so speak for the largest rows.
         """
-        if self.likely_candidates[0].misfit(self.noise):
-            return self.best.misfit(self.noise)
+        if misfit_of_best := self.best.misfit(self.noise):
+            return misfit_of_best
         tests = [test for candidate in self.candidates if (test := candidate.test(TESTED_STEPS[0]))]
         tests = [test for test in tests if np.isfinite(test.criterion)]
         if not tests:
@@ -225,12 +247,14 @@ class FitComparison:
         weights = np.exp(-(criteria - criteria.min()) / 2)
         weights /= weights.sum()
         log_differences = np.array([test.log_difference for test in tests])
-        mean_difference = float(weights @ log_differences)
-        variance = float(weights @ np.square([test.explained_deviation for test in tests]))
-        variance += float(weights @ (log_differences - mean_difference) ** 2)
-        form_error = np.sqrt(max(0.0, mean_difference**2 - variance))
-        if form_error <= max(LARGEST_RELATIVE_ERROR, MOST_REPETITIONS * self.noise):
+        deviations = np.hypot([test.explained_deviation for test in tests], LEAST_FORM_ERROR)
+        probability_by_laws, probability_by_new_cause = (
+            float(weights @ (np.exp(-((log_differences / spread) ** 2) / 2) / spread))
+            for spread in (deviations, np.hypot(deviations, SPREAD_OF_NEW_CAUSE))
+        )
+        if probability_by_laws >= PROBABILITY_OF_NEW_CAUSE * probability_by_new_cause:
             return ""
+        mean_difference = float(weights @ log_differences)
         limit_of_fit = self.largest_measured / tests[int(weights.argmax())].step
         return (
             f"only the rows on p = {self.largest_measured:g} speak for it: the laws that describe"
@@ -260,16 +284,25 @@ class FitComparison:
 
     @property
     def best(self) -> Candidate:
-        """The family with the best criterion."""
-        return self.candidates[0]
+        """The family with the best criterion of those that describe the rows; of all if none
+        does.
+        """
+        return self.likely_candidates[0]
+
+    @property
+    def best_first(self) -> list[Candidate]:
+        """The families, the one that describes the rows best before those that miss them."""
+        return sorted(self.candidates, key=lambda candidate: candidate is not self.best)
 
     @property
     def rivals(self) -> tuple[Candidate, ...]:
-        """The families that the data cannot distinguish from the best one, which comes first."""
+        """The families that the data cannot distinguish from the best one, which comes first; those
+        that miss rows have no part in it if others describe them.
+        """
         return tuple(
             candidate
-            for candidate in self.candidates
-            if candidate.behind < LEAST_CRITERION_DIFFERENCE
+            for candidate in self.likely_candidates
+            if candidate.behind - self.best.behind < LEAST_CRITERION_DIFFERENCE
         )
 
     @property
@@ -293,6 +326,25 @@ class FitComparison:
             if len(numbers_for_test)
             else self.largest_measured
         )
+
+    @cached_property
+    def useful_reach(self) -> Callable[[float], float]:
+        """The function from the level of intervals to the largest number of processors, up to
+        `reach`, whose prediction is narrow enough to be useful; see `refusal_as_too_wide`.
+        """
+        return cache(self._useful_reach)
+
+    def _useful_reach(self, level: float) -> float:
+        """Return what `useful_reach` gives for a level."""
+        numbers = range(int(self.largest_measured), int(self.reach) + 1)
+        useful_count = bisect_left(
+            numbers,
+            True,
+            key=lambda p: (
+                self.interval(p, level)[1] > WIDEST_PREDICTION_RATIO * self.interval(p, level)[0]
+            ),
+        )
+        return float(numbers[max(0, useful_count - 1)])
 
     def refusal(self, p: float) -> str:
         """Return the reason why there is no prediction for `p` processors; an empty text if there
@@ -590,14 +642,14 @@ class FitComparison:
     ) -> tuple[float, float | None]:
         """Return the interval of the number of processors up to which the efficiency reaches a
         goal: the largest numbers at which the low and the high end of the predicted efficiency
-        reach it. The high end is None if its efficiency reaches the goal at `reach`, too.
+        reach it. The high end is None if its efficiency reaches the goal at `useful_reach`, too.
 
         Parameters
         ----------
         efficiency : the goal, above 0 and at most 1 [1]
         level : of the intervals [1]
         """
-        extrapolation = Extrapolation(self.best.fitted, reach=self.reach)
+        extrapolation = Extrapolation(self.best.fitted, reach=self.useful_reach(level))
 
         def largest_number(end: int) -> float:
             """Return the largest number at which an end of the interval reaches the goal."""
@@ -692,6 +744,12 @@ class FitComparison:
                 " %"
                 for processor_count in processor_counts
             )
+        sentence += "".join(
+            f"; {candidate.name} is left out: {candidate.misfit(self.noise)}"
+            for candidate in self.candidates
+            if candidate.behind - best_candidate.behind < LEAST_CRITERION_DIFFERENCE
+            and candidate not in self.likely_candidates
+        )
         if (
             best_candidate.missed is None
             or best_candidate.missed <= 2 * best_candidate.fitted.scatter
@@ -1036,7 +1094,7 @@ def fits(
     measured_rows = MeasuredRows(timings, efficiency)
     answers = [
         _answer_of_fit(candidate, intervals, measured_rows, predictions, comparison)
-        for candidate in comparison.candidates
+        for candidate in comparison.best_first
     ]
     if not comparison.misfit:
         answers = _with_ends_of_efficient_processors(answers, comparison, efficiency, intervals)
@@ -1048,6 +1106,12 @@ def fits(
         if with_curves
         else ()
     )
+    reach = largest_processors if comparison.misfit else comparison.useful_reach(intervals.level)
+    log_covariances = {
+        candidate.name: candidate.fitted.log_covariance.tolist()
+        for candidate in comparison.candidates
+        if candidate.name not in FAMILIES and candidate.name != CAUSES
+    }
     size = float(timings.n.max()) if timings.has_sizes else None
     timings_of_largest_size = timings.select(timings.n == timings.n.max())
     measured_columns = timings_of_largest_size.p.tolist(), timings_of_largest_size.time.tolist()
@@ -1067,6 +1131,16 @@ def fits(
         next_runs=comparison.next_runs(),
         weak_scaling=timings.weak_scaling,
         rate=timings.rate,
+        log_covariances=log_covariances,
+        reach=reach,
+        intervals_beyond={
+            processors: comparison.interval(processors, intervals.level)
+            for processors in np.unique(
+                np.round(np.geomspace(largest_processors, reach, 2 * INTERVAL_POINTS))
+            ).tolist()
+            if log_covariances
+        },
+        undistinguished_names=tuple(rival.name for rival in comparison.rivals),
     )
 
 
@@ -1080,7 +1154,8 @@ def _curves_of_fits(
         np.unique(np.round(np.geomspace(1, last_processors, count))).tolist()
         for count in (CURVE_POINTS, INTERVAL_POINTS)
     )
-    predictions = comparison.predictions(interval_points, level)
+    # Of rows that no law describes, no law has an interval.
+    predictions = {} if comparison.misfit else comparison.predictions(interval_points, level)
     low_times, high_times = (
         [interval[end_index] for interval in predictions.values()] for end_index in (0, 1)
     )
@@ -1090,7 +1165,7 @@ def _curves_of_fits(
             curve_points,
             candidate.fitted.predict(curve_points).tolist(),
         )
-        for candidate in comparison.candidates
+        for candidate in comparison.best_first
     ]
     return replace(curves[0], at=list(predictions), low=low_times, high=high_times), *curves[1:]
 
@@ -1108,12 +1183,14 @@ def _answer_of_fit(
     predictions: Mapping[float, tuple[float, float]],
     comparison: FitComparison,
 ) -> Answer:
-    """Return the answer of a fit; it has intervals only if the data do not exclude the family."""
+    """Return the answer of a fit; it has intervals only if the data cannot distinguish the family
+    from the best one.
+    """
     fitted_formula = candidate.fitted
     family = candidate.family
     fit_intervals = None
     notes = [f"{family.title}: {fitted_formula.formula.text} ({family.source})"]
-    if candidate.behind < LEAST_CRITERION_DIFFERENCE:
+    if candidate in comparison.rivals:
         try:
             fit_intervals = intervals.of(fitted_formula)
             notes.append(intervals.text)
@@ -1132,7 +1209,7 @@ def _answer_of_fit(
     if candidate.missed is not None:
         values["missed"] = Value(candidate.missed, "1")
     efficiency = rows.efficiency
-    extrapolation = Extrapolation(fitted_formula, reach=comparison.reach)
+    extrapolation = Extrapolation(fitted_formula, reach=comparison.useful_reach(intervals.level))
     limits = _scaling_limits(extrapolation, rows)
     if fit_intervals and not comparison.misfit:
         limits |= _limits_with_intervals(limits, extrapolation, comparison, intervals.level)
@@ -1334,16 +1411,17 @@ def _with_ends_of_efficient_processors(
     interval of the efficient processors, which holds the numbers of all these laws.
     """
     name = "efficient_processors"
+    rival_names = [rival.name for rival in comparison.rivals]
     count_by_law = {
         answer.model: answer[name] or 0.0
         for answer in answers
-        if name in answer.values and (answer["behind"] or 0.0) < LEAST_CRITERION_DIFFERENCE
+        if name in answer.values and answer.model in rival_names
     }
     if not count_by_law:
         return [*answers]
     low, high = comparison.ends_of_efficient_processors(efficiency, intervals.level)
     most_efficient = max(count_by_law.values())
-    is_open = high is None or most_efficient >= comparison.reach
+    is_open = high is None or most_efficient >= comparison.useful_reach(intervals.level)
     ends = min(low, *count_by_law.values()), None if is_open else max(high or 0.0, most_efficient)
     return [
         replace(answer, values={**answer.values, name: Value(answer[name], "1", *ends)})

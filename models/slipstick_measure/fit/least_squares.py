@@ -14,6 +14,8 @@ MOST_STEPS = 200
 NEGLIGIBLE_CHANGE = 1e-9  # a relative change of the times below the resolution of any data
 DIFFERENCE_STEP = 1.5e-8  # of differences, relative: half of the digits
 
+LOG_STEP = 1e-6  # of differences in the logarithm of a parameter
+
 ParameterFunction = Callable[[Array], Array]
 """From sets of parameters, (D, k), a quantity for each set, (D,)."""
 
@@ -114,6 +116,25 @@ class FittedFormula:
         return float(
             self.scatter * np.sqrt(max(quantity_slopes @ covariance @ quantity_slopes, 0.0))
         )
+
+    @property
+    def log_covariance(self) -> Array:
+        """The covariance of the logarithms of the parameters, (k, k), by the slopes at the best
+        fit, widened as Student's distribution is for few degrees of freedom, so that 90 % lie where
+        a normal distribution has them. 0 for a parameter that is 0.
+        """
+        from scipy.special import ndtri, stdtrit
+
+        is_positive = self.theta > 0
+        nearby_thetas = np.vstack([self.theta, self.theta + np.diag(LOG_STEP * self.theta)])
+        log_times = np.log(self.formula.times(nearby_thetas, self.timings))
+        log_slopes = (log_times[1:] - log_times[0])[is_positive].T / LOG_STEP
+        deviation = self.scatter * float(stdtrit(self.freedom, 0.95) / ndtri(0.95))
+        covariance = np.zeros((len(self.theta), len(self.theta)))
+        covariance[np.ix_(is_positive, is_positive)] = deviation**2 * np.linalg.pinv(
+            log_slopes.T @ log_slopes, rcond=1e-12
+        )
+        return covariance
 
     def lost(self, p: float, n: float | None = None) -> dict[str, float]:
         """Return the number of processors that are lost, by cause, of `p` processors, the largest

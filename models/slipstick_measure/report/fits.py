@@ -99,6 +99,8 @@ def fit_blocks(time_fits: Fitting) -> Iterator[TextBlock]:
             is_told = answer is time_fits.answers[0] and limits_text == _limits_sentence(
                 answer, time_fits
             )
+            # Of rows that no law describes, no law gives limits.
+            is_told = is_told or not time_fits.has_law
             yield "" if is_told else with_noun_for_processors(limits_text, words)
             yield [f"note: {note}" for note in answer.notes[1:]]
 
@@ -592,8 +594,8 @@ def _efficiency_sentence(answer: Answer, time_fits: Fitting, size_noun: str = ""
 
 def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
     """Return a sentence on the largest speed-up of a fit and its least time. Speed-up is said to
-    rise still only if it does by all laws that the data support, and if the law has a term for each
-    measured cause that grows.
+    rise still only if it does by all laws that the data support and by both ends of the interval,
+    and if the law has a term for each measured cause that grows.
     """
     sentence = ""
     if "largest_speedup" in answer.values:
@@ -601,6 +603,9 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
         rise_verb = "is at most"
         if _still_rises(answer):
             doubt_clause = _reason_to_doubt_rise(answer, time_fits)
+            speedup_low = answer.values["largest_speedup"].low
+            if speedup_low is not None and speedup_low <= _last_measured_speedup(time_fits):
+                doubt_clause += f"; it may rise or fall beyond p = {max(time_fits.p):g}"
             rise_verb = "would be" if doubt_clause else "still rises, to"
         largest_speedup = _speedup_text(answer.values["largest_speedup"])
         if "level_processors" in answer.values:
@@ -623,6 +628,14 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
             return f"{sentence.removesuffix('.')}, in {time_text}, the least time."
         sentence = f"{sentence} Fastest at p = {fastest_count:g}, in {time_text}.".strip()
     return sentence
+
+
+def _last_measured_speedup(time_fits: Fitting) -> float:
+    """Return the measured speed-up on the largest number of processors over the smallest one."""
+    p, times = np.array(time_fits.p), np.array(time_fits.time)
+    first_time, last_time = (float(np.median(times[p == end])) for end in (p.min(), p.max()))
+    work_ratio = float(p.max() / p.min()) if time_fits.weak_scaling else 1.0
+    return first_time / last_time * work_ratio
 
 
 def _speedup_text(speedup: Value) -> str:
@@ -788,7 +801,7 @@ def _draw_times(time_axes: Axes, time_fits: Fitting) -> None:
     ):
         curve_title = textwrap.fill(curve.title, _LEGEND_WIDTH)
         time_axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve_title)
-        if curve.low:
+        if len(curve.low) > 1:
             time_axes.fill_between(
                 curve.at,
                 curve.low,

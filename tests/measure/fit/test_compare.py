@@ -343,3 +343,113 @@ def test_the_laws_that_miss_the_largest_runs_are_weighted_by_their_criterion() -
     compared = FitComparison((candidate(0.0, 0.5), candidate(2.0, 0.4)), {})
     mean = (0.5 + 0.4 / math.e) / (1 + 1 / math.e)
     assert f"miss them by {100 * math.expm1(mean):.3g} %" in compared.misfit
+
+
+def law_with_test(
+    name: str, criterion: float, log_difference: float, explained_deviation: float
+) -> Any:
+    """A law whose fit to the smaller rows has a criterion and misses the largest by a logarithm."""
+    test = SimpleNamespace(
+        criterion=criterion,
+        log_difference=log_difference,
+        explained_deviation=explained_deviation,
+        step=2.0,
+        missed=abs(math.expm1(log_difference)),
+    )
+    return SimpleNamespace(
+        name=name,
+        behind=0.0,
+        misfit=lambda noise: "it misses" if abs(log_difference) > 0.1 else "",
+        test=lambda step: test,
+        fitted=SimpleNamespace(timings=SimpleNamespace(p=np.array([1.0, 24.0]))),
+    )
+
+
+@pytest.mark.parametrize(
+    ("behind", "log_difference", "explained_deviation", "is_described"),
+    [
+        (5.0, 0.01, 0.02, True),
+        # The smaller rows exclude the law that predicts the largest.
+        (14.0, 0.01, 0.02, False),
+        # It misses the largest, too; or it predicts so little that nothing can miss it.
+        (5.0, 0.2, 0.02, False),
+        (5.0, 0.09, 0.5, False),
+    ],
+)
+def test_one_law_that_the_smaller_rows_leave_may_speak_for_the_largest(
+    behind: float, log_difference: float, explained_deviation: float, *, is_described: bool
+) -> None:
+    laws = (
+        law_with_test("best up to 12", 0.0, 0.33, 0.02),
+        law_with_test("other", behind, log_difference, explained_deviation),
+    )
+    compared = FitComparison(laws, {})
+    assert (compared.misfit == "") is is_described
+    if is_described:
+        assert compared.best.name == "other"
+        assert [rival.name for rival in compared.rivals] == ["other"]
+
+
+OCEAN = np.array([1.0, 2, 4, 8, 12, 16, 24])
+
+
+def ocean_time(p: Array) -> Array:
+    return 2380 / p + 21 + 3.1 * np.log2(p) + 0.55 * p
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("seed", range(6))
+def test_laws_beside_the_best_one_of_the_smaller_rows_predict(seed: int) -> None:
+    """Of a serial part with a term in log2 p and one in p, several laws are near the best."""
+    rows = noisy(Truth("none", False, ocean_time, {}), seed, 0.025, np.repeat(OCEAN, 3))
+    found = fits(rows, p=[32.0, 48.0], efficiency=0.6)
+    assert found.has_law
+    for p in (32.0, 48.0):
+        time = found.answers[0].values[f"time[{p:g}]"]
+        assert (time.low or np.inf) <= ocean_time(np.array([p]))[0] <= (time.high or 0.0)
+    efficient = found.answers[0].values["efficient_processors"]
+    assert (efficient.low or np.inf) <= 30 <= (efficient.high or np.inf)
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_node_that_is_slower_is_no_law(seed: int) -> None:
+    def time(p: Array) -> Array:
+        return (10 + 1000 / p) * (1 + 0.6 * (p > 16))
+
+    rows = noisy(Truth("none", False, time, {}), seed, 0.01, np.repeat(OCEAN, 3))
+    assert not fits(rows, p=[32.0]).has_law
+
+
+@pytest.mark.turns(3)
+def test_a_law_that_misses_the_rows_is_left_out_and_named() -> None:
+    """The best criterion is of no use to a law that misses the largest rows."""
+    rows = compare(noisy(TRUTHS["serial part"], 1, 0.02))
+    best, second, *others = rows.candidates
+
+    class Missing(type(best)):  # type: ignore[misc]
+        def misfit(self, noise: float) -> str:
+            return "it misses the largest rows"
+
+    missing = Missing(best.family, best.fitted, best.behind, best.tests)
+    compared = FitComparison((missing, second, *others), {}, rows.noise)
+    assert compared.best is second
+    assert missing not in compared.rivals
+    assert compared.best_first[:2] == [second, missing]
+    assert f"; {best.name} is left out: it misses the largest rows" in compared.verdict()
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("noise", [0.002, 0.03])
+def test_limits_are_stated_up_to_a_useful_prediction(noise: float) -> None:
+    p = np.repeat([1.0, 2, 4, 8, 12], 3)
+    compared = compare(noisy(Truth("none", False, ocean_time, {}), 3, noise, p), None, [2.0, 3.0])
+    last = compared.useful_reach(0.95)
+    assert 12 <= last <= compared.reach
+    low, high = compared.interval(last, 0.95)
+    assert high <= 4 * low
+    if last < compared.reach:
+        low, high = compared.interval(last + 1, 0.95)
+        assert high > 4 * low
+    values = fits(compared.best.fitted.timings).answers[0].values
+    assert values["most_processors"].value == last

@@ -33,3 +33,31 @@ def test_few_parameters_are_found_as_well_as_by_scipy(
     scipy = least_squares.fit_formula(formula, timings, start)
     assert own.squares <= scipy.squares * 1.006
     assert own.theta == pytest.approx(scipy.theta, rel=1e-3, abs=1e-6 * times.max())
+
+
+def test_the_covariance_of_logarithms_is_that_of_repeated_fits() -> None:
+    """Fits to 400 draws of the same noise scatter as one fit says; of a parameter that is 0 nothing
+    is said.
+    """
+    generator = np.random.default_rng(2026113022)
+    p = np.repeat([1.0, 2, 4, 8, 16, 32], 4)
+    formula = TimeFormula(
+        family="two terms",
+        text="a + b / p",
+        parameters=(FitParameter("a", "s", "constant"), FitParameter("b", "s", "divided")),
+        time=lambda theta, points: theta[0] + theta[1] / points.p,
+        starts=lambda timings: [np.array([1.0, 10.0])],
+    )
+    start = np.array([1.0, 10.0])
+
+    def fitted(noise: float, constant: float = 1.0) -> least_squares.FittedFormula:
+        times = (constant + 10 / p) * np.exp(noise * generator.standard_normal(len(p)))
+        return least_squares.fit_formula(formula, Timings(p, np.ones(len(p)), times), start)
+
+    logs = np.log([fitted(0.03).theta for _ in range(400)])
+    covariance = np.mean([fitted(0.03).log_covariance for _ in range(40)], axis=0)
+    # Widened by Student's factor of 22 degrees of freedom.
+    assert covariance == pytest.approx(np.cov(logs.T) * (1.7171 / 1.6449) ** 2, rel=0.2)
+    without_constant = fitted(0.0, 0.0)
+    assert without_constant.theta[0] == 0
+    assert without_constant.log_covariance[0].tolist() == [0, 0]

@@ -48,4 +48,6 @@ def test_a_law_is_efficient_over_the_smallest_number_measured(
     assert best["largest_speedup"] == pytest.approx(largest, rel=0.03)
     text = " ".join(fits_text(fitting).split())
     assert f"Efficiency over {smallest} processors is at least 70 % up to" in text
-    assert f"Speed-up over {smallest} processors still rises, to" in text
+    # At four times the rows, the interval reaches below the measured speed-up.
+    assert f"Speed-up over {smallest} processors would be" in text
+    assert f"it may rise or fall beyond {16 * smallest} processors" in text

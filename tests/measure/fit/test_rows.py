@@ -18,7 +18,7 @@ from slipstick_measure.fit.families import (
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.least_squares import fit
 from slipstick_measure.fit.rows import MeasuredRows
-from slipstick_measure.report.fits import fits_text, main_findings
+from slipstick_measure.report.fits import draw_fits, fits_text, main_findings
 
 
 def timings(p: Array, time: Array, **more: int) -> Timings:
@@ -207,3 +207,20 @@ def repair_knee(count: float) -> float:
     for n in range(1, int(count) + 1):
         blocked = load * blocked / (n + load * blocked)
     return count / (1 - blocked)
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("limit", [0.0, 70.0])
+def test_only_rows_that_a_law_describes_have_intervals_and_limits(limit: float) -> None:
+    """With a shared limit of 70 s that begins in the last row, and without it."""
+    found = fits(
+        noisy(POWERS, np.maximum(700 / POWERS, limit) + 300 / POWERS, 72), with_curves=True
+    )
+    is_described = limit == 0
+    assert found.has_law is is_described
+    assert any(curve.low for curve in found.curves) is is_described
+    assert ("Efficiency is at least" in fits_text(found)) is is_described
+    figure = draw_fits(found, "Timings")
+    (legend,) = figure.legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert any(label.startswith("interval of") for label in labels) is is_described
