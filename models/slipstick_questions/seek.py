@@ -53,7 +53,13 @@ from slipstick.results.question import (
 )
 from slipstick.results.sweep import PointTable, Provenance, split_name
 from slipstick.results.words import NO_WORDS, Words, as_words
-from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve_once
+from slipstick.schema.inputs import (
+    REFERENCES,
+    Inputs,
+    Settings,
+    is_solver_option,
+    resolve_once,
+)
 from slipstick.schema.kinds.study import YEAR, AxisSpec
 from slipstick.schema.text import Node, Scalar, canonical
 from slipstick.study.cases import (
@@ -75,6 +81,7 @@ from slipstick_questions.conditions import (
     ConditionSides,
     condition_of,
 )
+from slipstick_questions.fitted import FittedBase
 from slipstick_questions.search_picture import SearchCurves, search_figure
 from slipstick_questions.sign_changes import MARGIN_OF_EQUAL_SIDES, Change, decide
 from slipstick_questions.specs import SearchPictureSpec, SeekSpec
@@ -145,6 +152,8 @@ class ConditionSearch:
     values_at_limit : what the study asks for, at the last or first place where the condition holds
     fixed_limit : the right side of the condition and the case whose values as given it is made of;
         None for other conditions
+    remark : what the fit of the study says of the place where the condition changes; empty within
+        the measured rows, or without a fit
     """
 
     name: str
@@ -177,6 +186,7 @@ class ConditionSearch:
     is_one_of_cases: bool = field(default=False, repr=False)
     values_at_limit: Mapping[str, Value] = field(default_factory=dict, repr=False)
     fixed_limit: tuple[Value, str] | None = field(default=None, repr=False)
+    remark: str = ""
 
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
@@ -246,6 +256,9 @@ class ConditionSearch:
         )
 
 
+_LIMIT_AMOUNT = late_pattern(r"[<>]=?\s*+([\d.]++)\s*+([^\W\d_]++|%)")
+"""A limit in a condition: its number and its unit."""
+
 _MOST_SEARCHES_WITH_DETAILS = 8
 _MOST_VALUES_AT_LIMIT = 3
 """Values at the limit in the table of searches."""
@@ -295,12 +308,21 @@ class SeekResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences on the values for which the first conditions hold, case by case."""
-        return [
-            _headline_of_condition(
-                [search for search in self.searches if search.name == name], words
-            )
-            for name in list(dict.fromkeys(search.name for search in self.searches))[:2]
-        ]
+        lines = []
+        for name in list(dict.fromkeys(search.name for search in self.searches))[:2]:
+            searches = [search for search in self.searches if search.name == name]
+            remarks = dict.fromkeys(search.remark for search in searches)
+            line = _headline_of_condition(searches, words)
+            lines.append("; ".join(filter(None, [line, *remarks])))
+        return lines
+
+    def answers_amount_in(self, title: str) -> bool:
+        """Return whether a title names the limit of a condition, such as 135 s."""
+        return any(
+            re.search(rf"(?<![\w.]){re.escape(amount[1])} ?{re.escape(amount[2])}(?!\w)", title)
+            for search in self.searches
+            for amount in _LIMIT_AMOUNT.finditer(search.condition)
+        )
 
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return which rates of searched years are guesses, or of weak series."""
@@ -562,6 +584,7 @@ class _CaseSearch:
     setting: tuple[tuple[str, float, str], ...] = ()
     is_one_of_cases: bool = False
     asked_names: tuple[str, ...] = ()
+    fitted: FittedBase | None = None
 
     @property
     def case(self) -> Evaluator:
@@ -758,7 +781,42 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
         setting=tuple(_chosen_elsewhere(path, varied.case, study)),
         is_one_of_cases=len(study.cases) > 1 and len(spec.cases) == 1,
         asked_names=tuple(study.spec.answer),
+        fitted=study.fitted if study.fitted and study.fitted.varied_path == spec.of else None,
     )
+
+
+def _with_uncertain_fit(
+    case_evaluator: Evaluator, settings: Settings, study: StudyContext
+) -> Evaluator:
+    """Return a case whose values from a fit of the study are uncertain as that fit says, unless it
+    has uncertain values of its own.
+    """
+    built, fitted = case_evaluator.built, study.fitted
+    if fitted is None or built.uncertain_values.paths:
+        return case_evaluator
+    fitted_values = fitted.uncertain_values
+    indices = [
+        index
+        for index, path in enumerate(fitted_values.paths)
+        if settings.get(path) is fitted.settings[path]
+    ]
+    uncertain_values = replace(
+        fitted_values,
+        paths=tuple(fitted_values.paths[index] for index in indices),
+        log_middles=tuple(fitted_values.log_middles[index] for index in indices),
+        covariance=tuple(
+            tuple(fitted_values.covariance[row][column] for column in indices) for row in indices
+        ),
+    )
+    return replace(case_evaluator, built=replace(built, uncertain_values=uncertain_values))
+
+
+def _remark_of_fit(case_search: _CaseSearch, changes: Sequence[Change]) -> str:
+    """Return what the fit of the study says of the last place where a condition changes, or of the
+    last place if it changes nowhere; empty without a fit.
+    """
+    places = [change.high or change.value for change in changes] or [case_search.places[-1]]
+    return case_search.fitted.remark_at(max(places)) if case_search.fitted else ""
 
 
 def _varied_along(
@@ -787,6 +845,7 @@ def _varied_along(
     settings = study.cases[case]
     first_node = next(iter(node_by_place.values()))
     case_evaluator = with_values(case, settings, {path: first_node}, study.library)
+    case_evaluator = _with_uncertain_fit(case_evaluator, settings, study)
     path_in_model = canonical(case_evaluator.inputs.tree, path)
     if case_evaluator.built.are_free([path_in_model]):
         return _VariedCase(case_evaluator, lambda places: {path_in_model: places})
@@ -956,6 +1015,7 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         is_one_of_cases=case_search.is_one_of_cases,
         values_at_limit=_values_at_limit(case_search, changes),
         fixed_limit=_fixed_limit(condition, columns, nearest or 0),
+        remark=_remark_of_fit(case_search, changes),
     )
 
 

@@ -209,11 +209,14 @@ def _lines_of_questions(
     results: Results, deciding_question: QuestionResult | None, verdict: TitleAnswer
 ) -> list[tuple[str, str]]:
     """Return the headlines of all questions, each with the question's name, without those that the
-    verdict already states.
+    verdict already states; first those of a question that answers for an amount in the title.
     """
+    questions = sorted(
+        results.questions.items(), key=lambda item: not item[1].answers_amount_in(results.title)
+    )
     return [
         (name, line)
-        for name, question in results.questions.items()
+        for name, question in questions
         for line in [*question.headline(results.words)][
             question is deciding_question and verdict.replaces_headline :
         ]

@@ -317,6 +317,10 @@ class QuestionResult:
         """
         return None
 
+    def answers_amount_in(self, title: str) -> bool:
+        """Return whether the question answers for an amount that a title names."""
+        return False
+
     def decision(self, words: Words) -> Decision | None:
         """Return the table of alternatives to choose from, as titles and rows of texts; None by
         default.

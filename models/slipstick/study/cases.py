@@ -615,6 +615,7 @@ class StudyContext:
     cases : settings of each case
     library : every file that was read
     overrides : values by path that hold in every case, whatever the study says
+    fitted : what a fit set in the base, with its `settings` by path; None without a fit
     """
 
     spec: StudySpec
@@ -623,6 +624,7 @@ class StudyContext:
     cases: Mapping[str, Settings]
     library: Library
     overrides: Settings = field(default_factory=dict)
+    fitted: Any = None
 
     @classmethod
     def from_study(
@@ -631,16 +633,17 @@ class StudyContext:
         tree: Table,
         library: Library,
         overrides: Settings,
-        fitted: Settings | None = None,
+        fitted: Any = None,
     ) -> StudyContext:
         """Build the context of a study; fitted values replace the values of the base case."""
         case_titles(tree)  # raises for a title that is no text
-        base = {**base_settings(tree), **(fitted or {}), **overrides}
+        fitted_settings = fitted.settings if fitted else {}
+        base = {**base_settings(tree), **fitted_settings, **overrides}
         cases = {
             name: {**settings, **overrides}
-            for name, settings in case_settings(tree, fitted).items()
+            for name, settings in case_settings(tree, fitted_settings).items()
         }
-        return cls(spec, tree, base, cases, library, overrides)
+        return cls(spec, tree, base, cases, library, overrides, fitted)
 
     def problem(self, path: Place, message: str, *, is_at_key: bool = False) -> Problem:
         """Return a problem of the value at a path of the study, marked there or at its key."""

@@ -17,7 +17,6 @@ from slipstick.errors import Problem
 from slipstick.extensions import import_object
 from slipstick.late import Array
 from slipstick.results.question import QuestionResult
-from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import QUESTIONS
 from slipstick.study.cases import StudyContext
 
@@ -66,8 +65,8 @@ class Question:
         they differ from those of the case
     name_problems : function that lists names in the question that no value has, from the names of
         the values of each case and of each answer that a question adds
-    fitted_settings : gives values by path to lay over the base of the study before the cases are
-        built
+    fitted_base : gives what lies over the base of the study before the cases are built, with its
+        `settings` by path; None without such values
     pictures : what it draws of a study that names no pictures
     solve_at : function that computes some of the added answers at many values of parameters of the
         cases and of the question's own quantities; None if the question must be read again for
@@ -83,7 +82,7 @@ class Question:
     values: Sequence[str] = ()
     names_by_case: Mapping[str, ValueNames] = field(default_factory=dict)
     name_problems: Callable[[Mapping[str, ValueNames]], Iterable[Problem]] = lambda named: ()
-    fitted_settings: Callable[[], Settings] = dict
+    fitted_base: Callable[[], Any] = lambda: None
     pictures: Sequence[Any] = ()
     solve_at: PointSolver | None = None
 

@@ -239,14 +239,8 @@ def read_study(
             with collect_problems(problems):
                 questions[key] = read_question(key, question_spec, study)
                 # Questions that follow, and all cases, are built anew with what was fitted.
-                if (
-                    with_fitted_values
-                    and not problems
-                    and (new_settings := questions[key].fitted_settings())
-                ):
-                    study = StudyContext.from_study(
-                        spec, tree, library, study.overrides, new_settings
-                    )
+                if with_fitted_values and not problems and (fitted := questions[key].fitted_base()):
+                    study = StudyContext.from_study(spec, tree, library, study.overrides, fitted)
                     evaluators = {
                         case: evaluator(case, case_settings, library)
                         for case, case_settings in study.cases.items()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from math import log
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from slipstick.answer import Answer
+from slipstick.answer import Answer, Value
 from slipstick.errors import (
     ModelError,
     NoAnswerError,
@@ -20,8 +21,8 @@ from slipstick.late import np
 from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
 from slipstick.results.question import Decision, QuestionResult, TitleAnswer
 from slipstick.results.words import NO_WORDS, Words
-from slipstick.schema.inputs import Settings
-from slipstick.schema.text import Node, Scalar, from_plain
+from slipstick.schema.text import Scalar, from_plain
+from slipstick.schema.uncertain import UncertainValues
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
 from slipstick_measure.fit.comparison import IntervalSettings, families_to_fit, fits
@@ -32,6 +33,7 @@ from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import read_runs
 from slipstick_measure.report.fits import (
     draw_fits,
+    ends_in_words,
     fit_blocks,
     fit_headline,
     fit_verdict,
@@ -47,6 +49,7 @@ from slipstick_measure.results import (
     Fitting,
 )
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
+from slipstick_questions.fitted import FittedBase
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -257,24 +260,20 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
     def fits_by_name() -> dict[str, Fitting]:
         return {checked_fit.name: checked_fit.fitted() for checked_fit in checked_fits}
 
-    def fitted_settings() -> Settings:
-        names_models_and_sources = (
-            (checked_fit.name, checked_fit.base, checked_fit.source)
-            for checked_fit in checked_fits
-            if checked_fit.base is not None
-        )
+    def fitted_base() -> FittedBase | None:
         return next(
             (
-                _base_with_fit(prepared_model, fits_by_name()[name], source)
-                for name, prepared_model, source in names_models_and_sources
+                _base_with_fit(checked_fit.base, fits_by_name()[checked_fit.name], checked_fit.spec)
+                for checked_fit in checked_fits
+                if checked_fit.base is not None
             ),
-            {},
+            None,
         )
 
     return Question(
         lambda answers: FitsResult(fits_by_name()),
         notes=lambda: notes,
-        fitted_settings=fitted_settings,
+        fitted_base=fitted_base,
         pictures=default_pictures,
     )
 
@@ -307,10 +306,10 @@ def _with_base(time_fits: Fitting, base: str) -> Fitting:
     answer = next(candidate for candidate in time_fits.answers if candidate.model == base)
     if answer.failed:
         raise NoAnswerError(f"the base cannot be fitted to {time_fits.source}: {answer.failed}")
-    criterion_difference = answer["behind"] or 0.0
+    best_answer = time_fits.answers[0]
+    criterion_difference = (answer["behind"] or 0.0) - (best_answer["behind"] or 0.0)
     if criterion_difference < LEAST_CRITERION_DIFFERENCE:
         return replace(time_fits, laid=base)
-    best_answer = time_fits.answers[0]
     distance_text = f"the base, {base}, is {criterion_difference:.1f} behind {best_answer.model}"
     has_more_parameters = len(fitted_values(answer)) > len(fitted_values(best_answer))
     scatter, least_scatter = answer["scatter"] or 0.0, best_answer["scatter"] or 0.0
@@ -326,9 +325,9 @@ def _with_base(time_fits: Fitting, base: str) -> Fitting:
     return replace(time_fits, laid=base, warnings=(*time_fits.warnings, warning))
 
 
-def _base_with_fit(base: PreparedModel, time_fits: Fitting, source: str) -> dict[str, Node]:
+def _base_with_fit(base: PreparedModel, time_fits: Fitting, spec: FitSpec) -> FittedBase:
     """Return the fitted parameters of the base case's model as settings by path, each with the
-    source of the data.
+    source of the data, and their joint distribution.
     """
     answer = next(
         answer_of_model
@@ -341,9 +340,47 @@ def _base_with_fit(base: PreparedModel, time_fits: Fitting, source: str) -> dict
         text = f"{answer[parameter.name]:.{SIGNIFICANT_DIGITS}g}"
         value = text if parameter.unit == "1" else f"{text} {parameter.unit}"
         node_by_parameter[parameter.name] = from_plain(
-            {"value": value, "source": f"fitted to {source}"}, mark
+            {"value": value, "source": f"fitted to {time_fits.source}"}, mark
         )
-    return node_by_parameter
+    # A parameter that is 0 has no logarithm, and is taken as certain.
+    values = [answer[parameter.name] or 0.0 for parameter in base.parameters]
+    positive_indices = [index for index, value in enumerate(values) if value > 0]
+    covariance = time_fits.log_covariances[base.built.name]
+    return FittedBase(
+        node_by_parameter,
+        UncertainValues(
+            tuple(base.parameters[index].name for index in positive_indices),
+            tuple(log(values[index]) for index in positive_indices),
+            tuple(
+                tuple(covariance[row][column] for column in positive_indices)
+                for row in positive_indices
+            ),
+            source=f"fitted to {time_fits.source}",
+        ),
+        spec.population,
+        partial(_remark_on_fit, time_fits),
+    )
+
+
+def _remark_on_fit(time_fits: Fitting, processors: float) -> str:
+    """Return what fits predict on a number of processors beyond the measured rows, or why they
+    predict nothing there; empty within the rows.
+    """
+    if processors <= max(time_fits.p):
+        return ""
+    if not time_fits.has_law:
+        remark = f"no prediction beyond p = {time_fits.reach:g}, as no law describes the rows"
+    elif processors > time_fits.reach:
+        remark = f"the rows can test no prediction beyond p = {time_fits.reach:g}"
+    else:
+        numbers = np.log([*time_fits.intervals_beyond])
+        low, high = (
+            float(np.exp(np.interp(np.log(processors), numbers, np.log(ends))))
+            for ends in zip(*time_fits.intervals_beyond.values(), strict=True)
+        )
+        ends_text = ends_in_words(Value(None, "s", low, high))
+        remark = f"with the doubt about its form, the time is {ends_text} at p = {processors:g}"
+    return with_noun_for_processors(remark, Words(member=time_fits.member))
 
 
 def _getter_of_measured_timings(

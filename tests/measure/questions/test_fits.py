@@ -7,6 +7,7 @@ import json
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from slipstick_measure.questions.measured import MeasuredResult
 from slipstick_measure.report.fits import fits_text, main_findings
 from slipstick_papers.compare import CompareResult
 from slipstick_pictures.pictures import stacked_heights
+from slipstick_questions.seek import SeekResult
 from tests.questions import result_of
 
 MODEL = """activity: 1
@@ -471,3 +473,70 @@ def test_a_largest_speedup_is_told_only_if_the_laws_that_describe_the_rows_agree
         "Beyond 24 nodes, the laws that describe the rows differ: by usl, speed-up is at most 22.4,"
         " at 68 nodes; by phase-barrier, speed-up still rises, to 25.9, at 72 nodes."
     )
+
+
+DEADLINE = """study: 1
+title: How many nodes does the program need to end within 8 s?
+base: {model: model.yaml, parameters.p: 8}
+answer: [time]
+fits:
+  runs:
+    {data: runs.csv, free: [parameters.work, parameters.serial=0 s..100 s],
+      population: parameters.p, families: [amdahl], at: [32], efficiency: 60%}
+seek:
+  deadline: {title: The program ends within 8 s, of: parameters.p, from: 1, to: 64, step: 1,
+    where: time <= 8 s}
+"""
+
+
+def deadline_study(folder: Path, slower: float = 1.0) -> list[str]:
+    """Return the head of a study of a deadline; the last of its rows may be slower."""
+    path = written(folder, DEADLINE)
+    model = MODEL.replace("{processors: 1}", "{processors: p, called: node}")
+    (folder / "model.yaml").write_text(model)
+    random = np.random.default_rng(2026113023)
+    rows = [
+        f"{p},{(5 + 95 / p) * (slower if p == 16 else 1.0) * math.exp(0.02 * random.normal())}"
+        for p in (1, 2, 4, 8, 16)
+        for _ in range(3)
+    ]
+    (folder / "runs.csv").write_text("\n".join(["nodes,time [s]", *rows]) + "\n")
+    prepared = prepare(str(path))
+    return head_lines(run(prepared), prepared.spec.answer)
+
+
+@pytest.mark.turns(2)
+def test_a_deadline_in_the_title_is_answered_first_with_the_range_of_the_fit(
+    tmp_path: Path,
+) -> None:
+    first, *others = deadline_study(tmp_path)
+    places = re.fullmatch(
+        r"The program ends within 8 s with (\d+) or more nodes \(undecided from (\d+)\); with"
+        r" the doubt about its form, the time is (\S+) s to (\S+) s at \1 nodes\.",
+        first,
+    )
+    assert places, first
+    high, low, least_time, most_time = map(float, places.groups())
+    # The truth, 95 / 3 nodes, lies within; two parameters known to a few percent leave a few nodes.
+    assert low <= 32 <= high
+    assert 0 < high - low <= 12
+    # The fit itself is less sure than its parameters.
+    assert least_time < 5 + 95 / high < 8 < most_time
+    assert any("fficiency" in line for line in others)
+
+
+@pytest.mark.turns(2)
+def test_a_deadline_beyond_rows_that_no_law_describes_says_so(tmp_path: Path) -> None:
+    first, *_ = deadline_study(tmp_path, slower=1.6)
+    assert first.startswith("The program ends within 8 s: never (")
+    assert first.endswith("; no prediction beyond 16 nodes, as no law describes the rows.")
+
+
+def test_another_amount_in_the_title_leaves_the_order() -> None:
+    for title, is_first in (
+        ("within 8 s", True),
+        ("within 18 s", False),
+        ("within 12 ms", False),
+    ):
+        search = SimpleNamespace(condition="time <= 8 s")
+        assert SeekResult((search,)).answers_amount_in(title) is is_first  # type: ignore[arg-type]
