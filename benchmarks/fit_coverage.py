@@ -54,7 +54,7 @@ from slipstick.queueing.network import network_arrays
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar, from_plain
 from slipstick_measure.fit.comparison import compare, fits
-from slipstick_measure.fit.estimation import estimation
+from slipstick_measure.fit.estimation import estimate_task
 from slipstick_measure.fit.families import FAMILIES, cycle_times
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.intervals import FitIntervals, Interval, profile, resample
@@ -110,7 +110,7 @@ def compared(truth: Truth, sets: int) -> tuple[float, float, list[float]]:
             held_count for held_count in comparison.candidates if held_count.name == truth.family
         )
         largest_lead = max(
-            largest_lead, abs(float(own.fitted.predict(FAR)[0] / truth.time(FAR)[0]) - 1)
+            largest_lead, abs(float(own.fitted_formula.predict(FAR)[0] / truth.time(FAR)[0]) - 1)
         )
         for at, p in enumerate((NEAR, FAR)):
             low, high = comparison.predict(float(p[0]), LEVEL)
@@ -474,7 +474,7 @@ def with_columns(seeds: range) -> None:
             at = np.array([step * largest])
             true_time = float((other_time(at) + cause(at))[0])
             error, error_without = (
-                float(np.log(fitted_laws.best.fitted.predict(at)[0] / true_time))
+                float(np.log(fitted_laws.best.fitted_formula.predict(at)[0] / true_time))
                 for fitted_laws in (comparison, without)
             )
             low, high = comparison.predict(float(at[0]), LEVEL)
@@ -556,9 +556,9 @@ def machines_left_out(seeds: range) -> None:
             for owner in ("", "@host"):
                 free = [Scalar(text + owner, text + owner, mark, True) for text in FREE]
                 request = EstimationRequest(
-                    table, {"model": from_plain(str(model), mark)}, free, groups=["host"]
+                    table, {"model": from_plain(str(model), mark)}, free, group_headings=["host"]
                 )
-                groups = estimation(prepare_estimation(request, Library())).groups
+                groups = estimate_task(prepare_estimation(request, Library())).groups
                 owners = "one for each machine" if owner else "one for all"
                 for kind in (name, "together"):
                     rows.setdefault((owners, kind), []).extend(groups)

@@ -218,7 +218,7 @@ SLIPS = (
     # fits and measurements
     Slip(
         "slipstick_measure/fit/intervals.py",
-        "len(fitted_formula.residuals) / fitted_formula.freedom",
+        "len(fitted_formula.residuals) / fitted_formula.degrees_of_freedom",
         "fitted_formula.freedom / len(fitted_formula.residuals)",
         f"{FIT}/test_known_intervals.py {FIT}/test_bootstrap.py",
     ),
@@ -515,7 +515,7 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/fit/comparison.py",
-        "tail_probability = (1 + level) / 2",
+        "tail_probability = (1 + confidence_level) / 2",
         "tail_probability = level",
         "tests/measure/fit/test_compare.py",
     ),

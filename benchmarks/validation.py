@@ -41,7 +41,7 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar, from_plain
 from slipstick_measure.fit.columns import ColumnTable, read_columns
 from slipstick_measure.fit.comparison import compare
-from slipstick_measure.fit.estimation import estimation, interval_scores_of_groups
+from slipstick_measure.fit.estimation import estimate_task, interval_scores_of_groups
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
 from slipstick_measure.fit.siblings import (
@@ -412,7 +412,7 @@ def speed(rows: int) -> None:
             ],
         )
         begin = time.process_time()
-        result = estimation(prepare_estimation(request, Library()))
+        result = estimate_task(prepare_estimation(request, Library()))
     print(
         f"\n{rows:,} rows of a closed form, {len(result.parameters)} parameters:"
         f" {time.process_time() - begin:.1f} s of processor time"

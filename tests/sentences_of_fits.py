@@ -71,8 +71,8 @@ def false_fit(chance: random.Random, folder: Path) -> str:
     if (said := next(found, "")) or not fitting.has_law:
         return said
     comparison = compare(timings, None, sorted({*TESTED_STEPS, ahead[0] / largest}))
-    fitted, reach = comparison.best.fitted, comparison.useful_reach(0.95)
-    last = min(fitted.formula.horizon * largest, reach)
+    fitted, reach = comparison.best.fitted_formula, comparison.useful_reach(0.95)
+    last = min(fitted.formula.largest_extrapolation_ratio * largest, reach)
     every = np.arange(1.0, last + 1)
     law = fitted.predict(every.tolist())
     by_law = next((line for line in lines if line.startswith("By ")), "")

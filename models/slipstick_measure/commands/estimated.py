@@ -131,7 +131,7 @@ def estimate_rows(
     """
     from slipstick.results.question import as_data
     from slipstick.schema.library import Library
-    from slipstick_measure.fit.estimation import estimation
+    from slipstick_measure.fit.estimation import estimate_task
     from slipstick_measure.fit.fitted_file import fitted_document, fitted_text
     from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
     from slipstick_measure.report.estimation import estimation_text
@@ -155,7 +155,7 @@ def estimate_rows(
         [text_node(path, "--choice") for path in choices],
         [path.strip() for path in (groups or "").split(",") if path.strip()],
     )
-    estimates = estimation(prepare_estimation(request, Library()))
+    estimates = estimate_task(prepare_estimation(request, Library()))
     if as_json:
         print_json({"estimation": as_data(estimates), "fitted": fitted_document(estimates)})
     else:

@@ -79,14 +79,14 @@ class ColumnTable:
     ----------
     file : its name in problems
     headings : of the columns, without units
-    units : by heading
+    unit_by_heading : by heading
     rows : the cells of each row
     lines : number of the line of each row
     """
 
     file: str
     headings: tuple[str, ...]
-    units: Mapping[str, str]
+    unit_by_heading: Mapping[str, str]
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[int, ...]
 
@@ -102,28 +102,28 @@ class ColumnTable:
         hint = did_you_mean(heading, list(self.headings))
         return Mark(self.file, 1, 1).error(f"there is no column {heading!r}{hint}")
 
-    def positive_numbers(self, heading: str, rows: Sequence[int]) -> list[float]:
+    def positive_numbers(self, heading: str, row_indices: Sequence[int]) -> list[float]:
         """Return the plain numbers in some rows of a column; raise if one is not a finite number
         above 0.
         """
         cells = self.column(heading)
         numbers = []
-        for row in rows:
+        for row_index in row_indices:
             try:
-                number = float(cells[row])
+                number = float(cells[row_index])
             except ValueError:
                 number = 0.0
             if not 0 < number < inf:
-                message = f"a plain number above 0 is needed; got {cells[row]!r}"
-                raise self.mark(row).error(message, heading)
+                message = f"a plain number above 0 is needed; got {cells[row_index]!r}"
+                raise self.mark(row_index).error(message, heading)
             numbers.append(number)
         return numbers
 
-    def mark(self, row: int) -> Mark:
+    def mark(self, row_index: int) -> Mark:
         """Return the file and the line of a row, for messages."""
-        return Mark(self.file, self.lines[row], 1)
+        return Mark(self.file, self.lines[row_index], 1)
 
-    def chosen(self, values_by_heading: Mapping[str, Sequence[str]]) -> list[int]:
+    def chosen_row_indices(self, values_by_heading: Mapping[str, Sequence[str]]) -> list[int]:
         """Return the indices of the rows whose cells have one of the given values in each of the
         given columns.
         """
@@ -133,10 +133,10 @@ class ColumnTable:
                 raise Mark(self.file, 1, 1).error(f"rows are chosen by no column {heading!r}{hint}")
         cells_by_heading = {heading: self.column(heading) for heading in values_by_heading}
         return [
-            row
-            for row in range(len(self.rows))
+            row_index
+            for row_index in range(len(self.rows))
             if all(
-                cells_by_heading[heading][row] in allowed_cells
+                cells_by_heading[heading][row_index] in allowed_cells
                 for heading, allowed_cells in values_by_heading.items()
             )
         ]
@@ -145,11 +145,11 @@ class ColumnTable:
         """Return the table with only the rows whose cells have one of the given values in each of
         the given columns.
         """
-        chosen_rows = self.chosen(values_by_heading)
+        row_indices = self.chosen_row_indices(values_by_heading)
         return replace(
             self,
-            rows=tuple(self.rows[row] for row in chosen_rows),
-            lines=tuple(self.lines[row] for row in chosen_rows),
+            rows=tuple(self.rows[row_index] for row_index in row_indices),
+            lines=tuple(self.lines[row_index] for row_index in row_indices),
         )
 
 
@@ -163,33 +163,33 @@ def read_columns(path: Path | str) -> ColumnTable:
     """
     file = shown_name(path)
     text = file_text(path, "data_bytes", "keep what you need of it")
-    lines = [
+    numbered_lines = [
         (line_number, line)
         for line_number, line in enumerate(text.splitlines(), 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
-    if len(lines) < 2:
+    if len(numbered_lines) < 2:
         raise Mark(file, 1, 1).error("a table needs a heading and at least one row below it")
-    delimiter = delimiter_of(lines[0][1])
+    delimiter = delimiter_of(numbered_lines[0][1])
     try:
         table_rows = [
-            tuple(cell.strip() for cell in row)
-            for row in csv.reader((line for _, line in lines), delimiter=delimiter)
+            tuple(cell.strip() for cell in cells)
+            for cells in csv.reader((line for _, line in numbered_lines), delimiter=delimiter)
         ]
     except csv.Error as error:
-        raise Mark(file, lines[0][0], 1).error(f"this is no table: {error}") from error
+        raise Mark(file, numbered_lines[0][0], 1).error(f"this is no table: {error}") from error
     names_and_units = [heading_and_unit(cell) for cell in table_rows[0]]
     headings = tuple(name for name, _ in names_and_units)
     if repeated_name := next((name for name in headings if headings.count(name) > 1), None):
-        raise Mark(file, lines[0][0], 1).error(
+        raise Mark(file, numbered_lines[0][0], 1).error(
             f"two columns are called {repeated_name!r}; rename one"
         )
     problems = [
         Problem(
-            file, line_number, 1, "", f"{len(row)} cells, where the heading has {len(headings)}"
+            file, line_number, 1, "", f"{len(cells)} cells, where the heading has {len(headings)}"
         )
-        for (line_number, _), row in zip(lines[1:], table_rows[1:], strict=True)
-        if len(row) != len(headings)
+        for (line_number, _), cells in zip(numbered_lines[1:], table_rows[1:], strict=True)
+        if len(cells) != len(headings)
     ]
     if problems:
         raise SpecError(problems)
@@ -199,7 +199,7 @@ def read_columns(path: Path | str) -> ColumnTable:
         headings,
         unit_by_heading,
         tuple(table_rows[1:]),
-        tuple(line_number for line_number, _ in lines[1:]),
+        tuple(line_number for line_number, _ in numbered_lines[1:]),
     )
 
 
@@ -217,12 +217,12 @@ def check_column_table(reference: str) -> bool:
         return False
     table = read_columns(path)
     problems: list[Problem] = []
-    for heading, unit in table.units.items():
-        for row, cell in enumerate(table.column(heading)):
+    for heading, unit in table.unit_by_heading.items():
+        for row_index, cell in enumerate(table.column(heading)):
             try:
                 _ = _measured_number(cell, unit, unit) if cell else 0.0
             except UnitError as error:
-                problems.append(table.mark(row).problem(str(error), heading))
+                problems.append(table.mark(row_index).problem(str(error), heading))
     if problems:
         raise SpecError(problems)
     return True
@@ -290,28 +290,29 @@ class _CompiledRows:
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedRows:
     """Rows of a table, compiled for comparison with a model.
 
     Parameters
     ----------
     table : as it was read
     built : the model of the first row
-    measured : the measured values, by name
-    logs : of what was measured, (V, n); NaN where a cell is empty
-    numbers : the numeric columns that the model has, by path, (n,)
-    ignored : columns that nothing uses
-    zeros : how many measured cells are 0, by heading; they are left out, as 0 has no logarithm
+    measured_names : the measured values, by name
+    measured_logs : of what was measured, (V, n); NaN where a cell is empty
+    numbers_by_path : the numeric columns that the model has, by path, (n,)
+    ignored_headings : columns that nothing uses
+    zero_count_by_heading : how many measured cells are 0, by heading; they are left out, as 0 has
+        no logarithm
     """
 
     table: ColumnTable
     built: BuiltModel
-    measured: tuple[str, ...]
-    logs: Array
-    numbers: Mapping[str, Array]
-    ignored: tuple[str, ...]
+    measured_names: tuple[str, ...]
+    measured_logs: Array
+    numbers_by_path: Mapping[str, Array]
+    ignored_headings: tuple[str, ...]
     _compiled_rows: tuple[_CompiledRows, ...]
-    zeros: Mapping[str, int] = field(default_factory=dict)
+    zero_count_by_heading: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -323,11 +324,11 @@ class Observed:
         return any(compiled_rows.form.is_estimated for compiled_rows in self._compiled_rows)
 
     @property
-    def ignored_numbers(self) -> tuple[str, ...]:
+    def ignored_numeric_headings(self) -> tuple[str, ...]:
         """The columns that nothing uses, although their numbers differ between rows."""
         return tuple(
             heading
-            for heading in self.ignored
+            for heading in self.ignored_headings
             if _has_differing_numbers(self.table.column(heading))
         )
 
@@ -337,25 +338,25 @@ class Observed:
 
     def log_values_and_slopes(
         self,
-        free: Sequence[str],
+        free_paths: Sequence[str],
         log_parameters: Array,
         fixed_values: Mapping[str, Array],
-        rows: NDArray[np.intp],
+        row_indices: NDArray[np.intp],
     ) -> tuple[Array, Array]:
         """Return the logarithms of the model's values at rows, and their derivatives by the
         logarithms of parameters.
 
         Parameters
         ----------
-        free : paths of the parameters
+        free_paths : paths of the parameters
         log_parameters : their logarithms at each row, (n, k)
         fixed_values : values of further paths at each row, (n,)
-        rows : which rows, (n,)
+        row_indices : which rows, (n,)
         """
         index_by_row = np.full(len(self), -1)
-        index_by_row[rows] = np.arange(len(rows))
-        log_model_values = np.full((len(self.measured), len(rows)), np.nan)
-        derivatives = np.zeros((len(self.measured), len(rows), len(free)))
+        index_by_row[row_indices] = np.arange(len(row_indices))
+        log_model_values = np.full((len(self.measured_names), len(row_indices)), np.nan)
+        derivatives = np.zeros((len(self.measured_names), len(row_indices), len(free_paths)))
         with np.errstate(all="ignore"):
             for compiled_rows in self._compiled_rows:
                 rows_of_model = np.flatnonzero(index_by_row[compiled_rows.rows] >= 0)
@@ -367,23 +368,23 @@ class Observed:
                 }
                 target_values |= {
                     path: np.exp(log_parameters[target_indices, index])
-                    for index, path in enumerate(free)
+                    for index, path in enumerate(free_paths)
                 }
                 form_paths = set(compiled_rows.form.parameters)
                 values_by_path = {
                     path: column[rows_of_model] for path, column in compiled_rows.values.items()
                 } | {path: value for path, value in target_values.items() if path in form_paths}
-                free_of_model = [path for path in free if path in form_paths]
+                free_of_model = [path for path in free_paths if path in form_paths]
                 values_and_slopes = compiled_rows.form.slopes(
-                    values_by_path, free_of_model, self.measured
+                    values_by_path, free_of_model, self.measured_names
                 )
-                for index, name in enumerate(self.measured):
+                for index, name in enumerate(self.measured_names):
                     value, slope_by_path = values_and_slopes[name]
                     value = np.broadcast_to(value, (len(rows_of_model),))
                     log_model_values[index, target_indices] = np.log(value)
                     for path in free_of_model:
                         elasticity = slope_by_path[path] * values_by_path[path] / value
-                        derivatives[index, target_indices, free.index(path)] = elasticity
+                        derivatives[index, target_indices, free_paths.index(path)] = elasticity
         return log_model_values, derivatives
 
 
@@ -398,27 +399,28 @@ def _has_differing_numbers(cells: Sequence[str]) -> bool:
 
 def observe(
     table: ColumnTable,
-    uses: Mapping[str, ColumnUse],
+    use_by_heading: Mapping[str, ColumnUse],
     settings: Settings,
     library: Library,
-    owners: Sequence[str] = (),
-) -> Observed:
+    owner_headings: Sequence[str] = (),
+) -> ObservedRows:
     """Build the models of the rows; take logarithms of the measured values.
 
     Parameters
     ----------
     table : the rows
-    uses : how columns are used, by heading. Another column is a path or a value of the model if its
-        heading is the name of one, or names owners; else it is ignored
+    use_by_heading : how columns are used, by heading. Another column is a path or a value of the
+        model if its heading is the name of one, or names owners; else it is ignored
     settings : the model, and everything that is the same in all rows
     library : what was read so far
-    owners : headings of the columns that state to which owner, such as a machine, a row belongs
+    owner_headings : headings of the columns that state to which owner, such as a machine, a row
+        belongs
 
     Raises
     ------
     SpecError : a column, a cell or a model is wrong, each at its line
     """
-    reader = _TableReader(table, dict(uses), settings, library, owners)
+    reader = _TableReader(table, dict(use_by_heading), settings, library, owner_headings)
     return reader.compile_rows()
 
 
@@ -430,22 +432,22 @@ class _TableReader:
     def __init__(
         self,
         table: ColumnTable,
-        uses: dict[str, ColumnUse],
+        use_by_heading: dict[str, ColumnUse],
         settings: Settings,
         library: Library,
-        group_headings: Sequence[str],
+        owner_headings: Sequence[str],
     ) -> None:
         self.table = table
         self.settings = settings
         self.library = library
         if not table.rows:
             raise Mark(table.file, 1, 1).error("no row is left to compare a model with")
-        for heading in (*uses, *group_headings):
+        for heading in (*use_by_heading, *owner_headings):
             if heading not in table.headings:
                 raise table.missing_column_error(heading)
         self.uses = {
             heading: replace(use, path=self._full_path(use.path))
-            for heading, use in uses.items()
+            for heading, use in use_by_heading.items()
             if use != ColumnUse()
         }
         self.row_settings = self._written_settings()
@@ -453,12 +455,14 @@ class _TableReader:
         for heading in table.headings:
             if heading not in self.uses and (use := self._use_of_column(heading)) is not None:
                 self.uses[heading] = use
-        used_headings = {*self.uses, *group_headings}
+        used_headings = {*self.uses, *owner_headings}
         self.zero_count_by_heading: dict[str, int] = {}
-        self.ignored = tuple(heading for heading in table.headings if heading not in used_headings)
+        self.ignored_headings = tuple(
+            heading for heading in table.headings if heading not in used_headings
+        )
         # Again: the uses that were found by headings add settings.
         self.row_settings = self._written_settings()
-        self.paths = list(dict.fromkeys(path for row in self.row_settings for path in row))
+        self.setting_paths = list(dict.fromkeys(path for row in self.row_settings for path in row))
         self.numeric_columns = self._numeric_columns()
 
     def _full_path(self, path: str) -> str:
@@ -525,54 +529,54 @@ class _TableReader:
         row_settings: list[dict[str, str]] = [{} for _ in self.table.rows]
         problems: list[Problem] = []
         for heading, use in self.uses.items():
-            unit = use.unit or self.table.units.get(heading, "")
-            for row, cell in enumerate(self.table.column(heading)):
+            unit = use.unit or self.table.unit_by_heading.get(heading, "")
+            for row_index, cell in enumerate(self.table.column(heading)):
                 if use.path and is_missing(cell):
                     message = (
                         f"the cell is {cell or 'empty'}, and {use.path} needs a value in every row;"
                         " write it, or take the row out"
                     )
-                    problems.append(self.table.mark(row).problem(message, heading))
+                    problems.append(self.table.mark(row_index).problem(message, heading))
                 elif use.path:
-                    row_settings[row][use.path] = f"{cell} {unit}".strip()
+                    row_settings[row_index][use.path] = f"{cell} {unit}".strip()
                 elif use.settings and cell in use.settings:
-                    row_settings[row].update(use.settings[cell])
+                    row_settings[row_index].update(use.settings[cell])
                 elif use.settings:
                     hint = did_you_mean(cell, list(use.settings))
                     message = f"nothing says what {cell!r} stands for{hint}"
-                    problems.append(self.table.mark(row).problem(message, heading))
+                    problems.append(self.table.mark(row_index).problem(message, heading))
         if problems:
             raise SpecError(problems)
         return row_settings
 
-    def _settings_of_row(self, row: int) -> dict[str, Node]:
+    def _settings_of_row(self, row_index: int) -> dict[str, Node]:
         """Return the settings of a row by path: the settings of all rows, and the settings in its
         cells.
         """
-        row_mark = self.table.mark(row)
+        row_mark = self.table.mark(row_index)
         node_by_path = dict(self.settings)
-        for path, text in self.row_settings[row].items():
+        for path, text in self.row_settings[row_index].items():
             node = read_value(text, row_mark.file)
             node_by_path[path] = node._replace(mark=row_mark) if hasattr(node, "_replace") else node
         return node_by_path
 
-    def _model_of_row(self, row: int) -> tuple[Inputs, BuiltModel]:
+    def _model_of_row(self, row_index: int) -> tuple[Inputs, BuiltModel]:
         """Return the inputs and the model of a row."""
-        inputs = resolve(self._settings_of_row(row), self.library)
+        inputs = resolve(self._settings_of_row(row_index), self.library)
         return inputs, build(inputs)
 
-    def compile_rows(self) -> Observed:
+    def compile_rows(self) -> ObservedRows:
         """Build the models of all rows and return them with the measured values."""
-        measured_names, logs = self._measured_logs()
+        measured_names, measured_logs = self._measured_logs()
         self.built_model = self._model_of_row(0)[1]
-        compiled_rows = tuple(self._compiled_rows(self.paths, self.numeric_columns))
-        return Observed(
+        compiled_rows = tuple(self._compiled_rows(self.setting_paths, self.numeric_columns))
+        return ObservedRows(
             self.table,
             self.built_model,
             measured_names,
-            logs,
+            measured_logs,
             self.numeric_columns,
-            self.ignored,
+            self.ignored_headings,
             compiled_rows,
             self.zero_count_by_heading,
         )
@@ -593,26 +597,26 @@ class _TableReader:
                 f"no column is a measured value of {self.built_model.name}; name one"
                 f" {quantity!r}, or say which it is (--measured {quantity}=COLUMN)"
             )
-        logs = np.full((len(heading_by_measured_name), len(self.table.rows)), np.nan)
+        measured_logs = np.full((len(heading_by_measured_name), len(self.table.rows)), np.nan)
         problems: list[Problem] = []
-        for index, (name, heading) in enumerate(heading_by_measured_name.items()):
+        for name_index, (name, heading) in enumerate(heading_by_measured_name.items()):
             if name not in unit_by_name:
                 hint = did_you_mean(name, list(unit_by_name))
                 raise Mark(self.table.file, 1, 1).error(
                     f"an answer for {self.built_model.name} has no value {name!r}{hint}"
                 )
-            unit = self.uses[heading].unit or self.table.units.get(heading, "")
+            unit = self.uses[heading].unit or self.table.unit_by_heading.get(heading, "")
             unit = unit or unit_at_end_of_name(heading, unit_by_name[name])
-            for row, cell in enumerate(self.table.column(heading)):
+            for row_index, cell in enumerate(self.table.column(heading)):
                 if is_missing(cell):
                     continue
                 try:
                     value = _measured_number(cell, unit, unit_by_name[name])
                 except UnitError as error:
-                    problems.append(self.table.mark(row).problem(str(error), heading))
+                    problems.append(self.table.mark(row_index).problem(str(error), heading))
                     continue
                 if value > 0:
-                    logs[index, row] = np.log(value)
+                    measured_logs[name_index, row_index] = np.log(value)
                 elif value == 0:
                     # A cause may be absent, such as messages on one processor.
                     self.zero_count_by_heading[heading] = (
@@ -620,11 +624,11 @@ class _TableReader:
                     )
                 else:
                     message = f"a measured value is at least 0; got {cell}"
-                    problems.append(self.table.mark(row).problem(message, heading))
+                    problems.append(self.table.mark(row_index).problem(message, heading))
             if (
                 not problems
                 and heading in self.zero_count_by_heading
-                and np.isnan(logs[index]).all()
+                and np.isnan(measured_logs[name_index]).all()
             ):
                 raise Mark(self.table.file, 1, 1).error(
                     f"no cell of {heading} is above 0, so that nothing can be fitted to it; leave"
@@ -632,7 +636,7 @@ class _TableReader:
                 )
         if problems:
             raise SpecError(problems)
-        return tuple(heading_by_measured_name), logs
+        return tuple(heading_by_measured_name), measured_logs
 
     def _numeric_columns(self) -> dict[str, Array]:
         """Return the values of each column that holds numbers of the model, by path, in base
@@ -640,21 +644,23 @@ class _TableReader:
         """
         values_by_path = {}
         problems = []
-        for path in self.paths:
+        for path in self.setting_paths:
             parameter = self.built_model.parameters.get(path)
-            if parameter is None or any(path not in settings for settings in self.row_settings):
+            if parameter is None or any(
+                path not in text_by_path for text_by_path in self.row_settings
+            ):
                 continue
             value_by_text: dict[str, float] = {}
             column_values = np.empty(len(self.row_settings))
-            for row, settings in enumerate(self.row_settings):
-                setting_text = settings[path]
+            for row_index, text_by_path in enumerate(self.row_settings):
+                setting_text = text_by_path[path]
                 if setting_text not in value_by_text:
                     try:
                         value_by_text[setting_text] = to_base(setting_text, parameter.dimension)
                     except UnitError as error:
-                        problems.append(self.table.mark(row).problem(str(error), path))
+                        problems.append(self.table.mark(row_index).problem(str(error), path))
                         value_by_text[setting_text] = np.nan
-                column_values[row] = value_by_text[setting_text]
+                column_values[row_index] = value_by_text[setting_text]
             values_by_path[path] = column_values
         if problems:
             raise SpecError(problems)
@@ -701,22 +707,27 @@ class _TableReader:
     def _rows_by_settings(self, paths: Sequence[str]) -> dict[tuple[str, ...], list[int]]:
         """Return the indices of the rows that have the same settings at the given paths."""
         rows_by_settings: dict[tuple[str, ...], list[int]] = {}
-        for row, settings in enumerate(self.row_settings):
-            setting_texts = tuple(settings.get(path, "") for path in paths)
-            rows_by_settings.setdefault(setting_texts, []).append(row)
+        for row_index, text_by_path in enumerate(self.row_settings):
+            setting_texts = tuple(text_by_path.get(path, "") for path in paths)
+            rows_by_settings.setdefault(setting_texts, []).append(row_index)
         return rows_by_settings
 
     def _check_extremes(
-        self, rows: Sequence[int], paths: Sequence[str], columns: Mapping[str, Array]
+        self, row_indices: Sequence[int], paths: Sequence[str], values_by_path: Mapping[str, Array]
     ) -> None:
         """Check the model at the rows with the smallest and the largest value of each number."""
         for path in paths:
-            numbers = columns[path][list(rows)]
-            for row in {int(numbers.argmin()), int(numbers.argmax())} - {0}:
-                _ = resolve(self._settings_of_row(rows[row]), self.library).checked_spec
+            numbers = values_by_path[path][list(row_indices)]
+            for extreme_index in {int(numbers.argmin()), int(numbers.argmax())} - {0}:
+                _ = resolve(
+                    self._settings_of_row(row_indices[extreme_index]), self.library
+                ).checked_spec
 
     def _compile_rows(
-        self, built_model: BuiltModel, rows: NDArray[np.intp], columns: Mapping[str, Array]
+        self,
+        built_model: BuiltModel,
+        row_indices: NDArray[np.intp],
+        values_by_path: Mapping[str, Array],
     ) -> _CompiledRows:
         """Compile a model for the rows that share it."""
         options = built_model.options
@@ -728,12 +739,12 @@ class _TableReader:
             options.simulation,
             must_be_smooth=must_be_smooth,
         )
-        values = {
-            path: column[rows]
-            for path, column in columns.items()
+        row_values_by_path = {
+            path: column[row_indices]
+            for path, column in values_by_path.items()
             if path in compiled_model.parameters
         }
-        return _CompiledRows(rows, compiled_model, values)
+        return _CompiledRows(row_indices, compiled_model, row_values_by_path)
 
 
 def _measured_number(cell: str, unit: str, expected_unit: str) -> float:

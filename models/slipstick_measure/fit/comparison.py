@@ -99,14 +99,14 @@ weight would be under 1/1000."""
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOutTest:
     """A test of a family: a fit to the smaller runs, compared with the largest runs, which were
     left out of it.
 
     Parameters
     ----------
-    step : largest number of processors measured over the largest of the smaller runs [1]
-    missed : relative error at the largest runs (root of the mean square) [1]
+    step_ratio : largest number of processors measured over the largest of the smaller runs [1]
+    largest_runs_error : relative error at the largest runs (root of the mean square) [1]
     form_error : error of the mean logarithm there, beyond what scatter and uncertain parameters
         explain [1]
     criterion : Akaike's, of the fit to the smaller runs
@@ -114,8 +114,8 @@ class HeldOut:
     explained_deviation : standard deviation of it by scatter and uncertain parameters [1]
     """
 
-    step: float
-    missed: float
+    step_ratio: float
+    largest_runs_error: float
     form_error: float
     criterion: float
     log_difference: float
@@ -129,15 +129,15 @@ class Candidate:
     Parameters
     ----------
     family : the family that was fitted
-    fitted : the fit
-    behind : difference of its criterion from the best one [1]
+    fitted_formula : the fit
+    criterion_difference : difference of its criterion from the best one [1]
     tests : tests on the largest runs, by ascending steps; none where too few runs are left to fit
     """
 
     family: Family
-    fitted: FittedFormula
-    behind: float
-    tests: tuple[HeldOut, ...]
+    fitted_formula: FittedFormula
+    criterion_difference: float
+    tests: tuple[HeldOutTest, ...]
 
     @property
     def name(self) -> str:
@@ -145,18 +145,19 @@ class Candidate:
         return self.family.name
 
     @property
-    def missed(self) -> float | None:
+    def largest_runs_error(self) -> float | None:
         """The relative error with which a fit to all but the largest runs predicts these, with the
         fewest runs left out; None if no runs were left out.
         """
-        return self.tests[0].missed if self.tests else None
+        return self.tests[0].largest_runs_error if self.tests else None
 
-    def test(self, extrapolation_factor: float) -> HeldOut | None:
+    def test(self, extrapolation_factor: float) -> HeldOutTest | None:
         """Return the test with the smallest step that is at least the given factor; None if there
         is none.
         """
         return next(
-            (test for test in self.tests if test.step >= extrapolation_factor * (1 - 1e-9)), None
+            (test for test in self.tests if test.step_ratio >= extrapolation_factor * (1 - 1e-9)),
+            None,
         )
 
     def misfit(self, noise: float) -> str:
@@ -166,7 +167,7 @@ class Candidate:
         ----------
         noise : scatter of repetitions [1]
         """
-        scatter = self.fitted.scatter
+        scatter = self.fitted_formula.scatter
         if scatter > max(LARGEST_RELATIVE_ERROR, MOST_REPETITIONS * noise):
             return f"it misses the rows by {100 * scatter:.3g} %"
         test = self.test(TESTED_STEPS[0])
@@ -176,10 +177,11 @@ class Candidate:
             or abs(test.log_difference) <= MOST_DEVIATIONS * test.explained_deviation
         ):
             return ""
-        largest = float(self.fitted.timings.p.max())
+        largest_processors = float(self.fitted_formula.timings.p.max())
         return (
-            f"fitted to the rows up to p = {largest / test.step:g}, it misses those on {largest:g}"
-            f" by {100 * test.missed:.3g} %"
+            f"fitted to the rows up to p = {largest_processors / test.step_ratio:g}, it misses"
+            f" those on {largest_processors:g}"
+            f" by {100 * test.largest_runs_error:.3g} %"
         )
 
     def extrapolated_error(self, extrapolation_factor: float) -> float | None:
@@ -190,7 +192,8 @@ class Candidate:
         if not tests:
             return None
         return max(
-            test.form_error * max(0.0, float(np.log(extrapolation_factor) / np.log(test.step)))
+            test.form_error
+            * max(0.0, float(np.log(extrapolation_factor) / np.log(test.step_ratio)))
             for test in tests
         )
 
@@ -202,14 +205,14 @@ class FitComparison:
     Parameters
     ----------
     candidates : by the criterion, the best first
-    failed : why a family has no fit, by its name
+    reason_by_failed_family : why a family has no fit, by its name
     noise : scatter of repetitions [1]
     is_chosen_by_caller : whether the caller chose the families, so that their form is taken to hold
         beyond the rows
     """
 
     candidates: tuple[Candidate, ...]
-    failed: Mapping[str, str]
+    reason_by_failed_family: Mapping[str, str]
     noise: float = 0.0
     is_chosen_by_caller: bool = False
 
@@ -221,7 +224,7 @@ class FitComparison:
         candidates_with_evidence = [
             candidate
             for candidate in self.candidates
-            if candidate.behind < MOST_CRITERION_DIFFERENCE
+            if candidate.criterion_difference < MOST_CRITERION_DIFFERENCE
         ]
         return tuple(
             candidate for candidate in candidates_with_evidence if not candidate.misfit(self.noise)
@@ -255,18 +258,18 @@ class FitComparison:
         if probability_by_laws >= PROBABILITY_OF_NEW_CAUSE * probability_by_new_cause:
             return ""
         mean_difference = float(weights @ log_differences)
-        limit_of_fit = self.largest_measured / tests[int(weights.argmax())].step
+        limit_of_fit = self.largest_measured / tests[int(weights.argmax())].step_ratio
         return (
             f"only the rows on p = {self.largest_measured:g} speak for it: the laws that describe"
             f" those up to p = {limit_of_fit:g} best miss them by"
             f" {100 * abs(np.expm1(mean_difference)):.3g} %"
         )
 
-    def next_runs(self) -> str:
+    def next_runs_text(self) -> str:
         """Return, in words, the numbers of processors to measure on next: beyond the rows, and
         between the two largest numbers if no law describes the rows.
         """
-        measured_counts = self.best.fitted.timings.processors
+        measured_counts = self.best.fitted_formula.timings.processors
         proposed_counts = {
             round(float(measured_counts[-1]) * 1.5),
             round(float(measured_counts[-1]) * 2),
@@ -302,20 +305,22 @@ class FitComparison:
         return tuple(
             candidate
             for candidate in self.likely_candidates
-            if candidate.behind - self.best.behind < LEAST_CRITERION_DIFFERENCE
+            if candidate.criterion_difference - self.best.criterion_difference < LEAST_CRITERION_DIFFERENCE
         )
 
     @property
     def largest_measured(self) -> float:
         """The largest number of processors measured."""
-        return float(self.best.fitted.timings.p.max())
+        return float(self.best.fitted_formula.timings.p.max())
 
     @property
-    def reach(self) -> float:
+    def largest_predictable(self) -> float:
         """The largest number of processors that is predicted: the largest step beyond the rows that
         the data can test; see `refusal`.
         """
-        numbers_for_test = self.best.fitted.timings.processors[len(self.best.fitted.theta) :]
+        numbers_for_test = self.best.fitted_formula.timings.processors[
+            len(self.best.fitted_formula.theta) :
+        ]
         return (
             float(
                 int(
@@ -358,13 +363,13 @@ class FitComparison:
         best_candidate = self.best
         if extrapolation_factor > 1 and self.misfit:
             cause = "a limit of memory"
-            if best_candidate.fitted.timings.domain is None:
+            if best_candidate.fitted_formula.timings.domain is None:
                 cause += " or a second node (then say how many processors a node has)"
             return RefusedPrediction.of(
                 p,
                 ", beyond the rows, as no law describes them: the nearest is"
                 f" {best_candidate.name}, but {self.misfit}",
-                f"something may begin there, such as {cause}; measure on {self.next_runs()} next",
+                f"something may begin there, such as {cause}; measure on {self.next_runs_text()} next",
             )
         if extrapolation_factor <= 1 or best_candidate.test(extrapolation_factor):
             return ""
@@ -372,7 +377,7 @@ class FitComparison:
             p,
             f", {extrapolation_factor:.3g} times the largest measured, {self.largest_measured:g}:"
             f" to test {best_candidate.name} at such a step takes runs on"
-            f" {len(best_candidate.fitted.theta) + 1} numbers of processors, each more than once or"
+            f" {len(best_candidate.fitted_formula.theta) + 1} numbers of processors, each more than once or"
             f" on more numbers, and runs on {extrapolation_factor:.3g} times the largest of these",
             f"measure on more than {self.largest_measured:g} processors, so that the step is"
             " smaller",
@@ -389,7 +394,8 @@ class FitComparison:
             test for rival in self.rivals if (test := rival.test(extrapolation_factor))
         ]
         least_percent, largest_percent = (
-            100 * extreme(test.missed for test in tests_at_step) for extreme in (min, max)
+            100 * extreme(test.largest_runs_error for test in tests_at_step)
+            for extreme in (min, max)
         )
         percents_text = (
             f"{least_percent:.1f} %"
@@ -400,7 +406,8 @@ class FitComparison:
             f"the prediction for {p:g} processors is extrapolated to"
             f" {extrapolation_factor:.3g} times the largest"
             f" measured number, {self.largest_measured:g}. Models fitted to the runs on up to"
-            f" {self.largest_measured / tests_at_step[0].step:g} processors are {percents_text}"
+            f" {self.largest_measured / tests_at_step[0].step_ratio:g} processors are"
+            f" {percents_text}"
             f" off at {self.largest_measured:g}; the interval allows for"
             f" that{self._allowed_losses_phrase}, but not for losses that"
             f" first appear above {self.largest_measured:g}"
@@ -412,13 +419,13 @@ class FitComparison:
         """A clause that names the measured causes that grow and for which the best law has no term;
         empty without such causes.
         """
-        names = join_phrases([cause.measured.name for cause in self.causes_left_out])
+        names = join_phrases([cause.measured_cause.name for cause in self.causes_left_out])
         return f", nor for the growth of {names}, which the law has no term for" if names else ""
 
     @cached_property
     def causes_left_out(self) -> tuple[FittedCause, ...]:
         """The measured causes that grow and that the best law has no term for."""
-        return tuple(causes_without_term(self.best.fitted))
+        return tuple(causes_without_term(self.best.fitted_formula))
 
     @property
     def finding_on_causes(self) -> str:
@@ -426,14 +433,18 @@ class FitComparison:
         among the best law and the laws that the data cannot distinguish from it; empty if no cause
         grows.
         """
-        timings = self.best.fitted.timings
+        timings = self.best.fitted_formula.timings
         causes_by_law = {
-            rival.name: [cause.measured.name for cause in causes_without_term(rival.fitted)]
+            rival.name: [
+                cause.measured_cause.name for cause in causes_without_term(rival.fitted_formula)
+            ]
             for rival in self.rivals
         }
         sentences = []
         for cause in [] if timings.has_sizes else growing_causes(timings):
-            laws = [law for law, causes in causes_by_law.items() if cause.measured.name in causes]
+            laws = [
+                law for law, causes in causes_by_law.items() if cause.measured_cause.name in causes
+            ]
             laws_remark = (
                 f"; {join_phrases(laws)} {'has' if len(laws) == 1 else 'have'} no term that grows"
                 " so, and will be too fast on more processors"
@@ -451,14 +462,14 @@ class FitComparison:
         allows_growing_losses = not self.is_chosen_by_caller and self._growth_of_losses
         return ", and for a throughput that rises no further" if allows_growing_losses else ""
 
-    def predict(self, p: float, level: float) -> tuple[float, float]:
+    def predict(self, p: float, confidence_level: float) -> tuple[float, float]:
         """Return the interval of the time on `p` processors from all families, weighted by their
         evidence [s]. Beyond the rows it includes the possible growth of losses, unless the caller
         chose the families.
 
         The logarithm of the time has a mixture of Student's distributions. Weights are exp(-behind
         / 2) (Akaike's). The spread of a family is that of its parameters (by slopes) and the error
-        of its form (`HeldOut`). That error is known from one or two tests, so that it counts as
+        of its form (`HeldOutTest`). That error is known from one or two tests, so that it counts as
         Student's with two degrees of freedom. A family that could not be tested is taken to be as
         wrong as the worst of the others. Measured by ``benchmarks/fit_coverage.py``.
 
@@ -468,16 +479,18 @@ class FitComparison:
         Parameters
         ----------
         p : processors
-        level : part of the mixture that lies inside [1]
+        confidence_level : part of the mixture that lies inside [1]
         """
         likely_candidates = self.likely_candidates
-        tail_probability = (1 + level) / 2
-        weights = np.exp([-candidate.behind / 2 for candidate in likely_candidates])
+        tail_probability = (1 + confidence_level) / 2
+        weights = np.exp([-candidate.criterion_difference / 2 for candidate in likely_candidates])
         log_times = np.log(
-            [float(candidate.fitted.predict([p])[0]) for candidate in likely_candidates]
+            [float(candidate.fitted_formula.predict([p])[0]) for candidate in likely_candidates]
         )
         log_deviations = self._log_deviations(p, tail_probability)
-        degrees_of_freedom = np.array([candidate.fitted.freedom for candidate in likely_candidates])
+        degrees_of_freedom = np.array(
+            [candidate.fitted_formula.degrees_of_freedom for candidate in likely_candidates]
+        )
         if not np.isfinite(log_deviations).all():
             return 0.0, float("inf")
         low_time, high_time = (
@@ -490,7 +503,7 @@ class FitComparison:
             )
             for probability in (1 - tail_probability, tail_probability)
         )
-        return low_time, max(high_time, self._longest_time_beyond(p, level))
+        return low_time, max(high_time, self._longest_time_beyond(p, confidence_level))
 
     def _log_deviations(self, p: float, tail_probability: float) -> Array:
         """Return the standard deviation of the logarithm of the time on `p` processors by each
@@ -507,7 +520,7 @@ class FitComparison:
             (form_error for form_error in form_errors if form_error is not None), default=0.0
         )
         student_factor = float(stdtrit(2, tail_probability) / ndtri(tail_probability))
-        log_errors = [_log_error(candidate.fitted, p) for candidate in likely_candidates]
+        log_errors = [_log_error(candidate.fitted_formula, p) for candidate in likely_candidates]
         extrapolation_error = DEVIATION_PER_DOUBLING * max(
             0.0, float(np.log2(p / self.largest_measured))
         )
@@ -526,7 +539,7 @@ class FitComparison:
         # a spread of 0 defined.
         return np.hypot(np.hypot(log_deviations, extrapolation_error), bend_deviations) + 1e-12
 
-    def _longest_time_beyond(self, p: float, level: float) -> float:
+    def _longest_time_beyond(self, p: float, confidence_level: float) -> float:
         """Return the longest time on `p` processors beyond the rows, estimated without a law [s]; 0
         within the rows, or if the caller chose the families.
 
@@ -535,17 +548,18 @@ class FitComparison:
         """
         if self.is_chosen_by_caller or p <= self.largest_measured:
             return 0.0
-        bounds = self.bounds.times(p, level) if self.bounds else None
-        if bounds:
-            return bounds[1]
+        time_interval = self.bounds.time_interval(p, confidence_level) if self.bounds else None
+        if time_interval:
+            return time_interval[1]
         return min(
-            (losses.longest_time(p, level) for losses in self._growth_of_losses), default=0.0
+            (losses.longest_time(p, confidence_level) for losses in self._growth_of_losses),
+            default=0.0,
         )
 
     @cached_property
     def _growth_of_losses(self) -> tuple[LossGrowth, ...]:
         """Estimates of how losses may grow beyond the rows."""
-        return loss_growths(self.best.fitted.timings, self._noise_of_rows)
+        return loss_growths(self.best.fitted_formula.timings, self._noise_of_rows)
 
     @property
     def _noise_of_rows(self) -> float:
@@ -554,9 +568,9 @@ class FitComparison:
         noise.
         """
         scatters = [
-            candidate.fitted.scatter
+            candidate.fitted_formula.scatter
             for candidate in self.likely_candidates
-            if candidate.fitted.freedom >= ENOUGH_FREEDOM
+            if candidate.fitted_formula.degrees_of_freedom >= ENOUGH_FREEDOM
         ]
         return self.noise or max(1e-9, min([*scatters, ASSUMED_NOISE]))
 
@@ -565,7 +579,7 @@ class FitComparison:
         straight line through the times on the last two measured numbers of processors. Return 0
         within the rows, or if the caller chose the families.
         """
-        timings = candidate.fitted.timings
+        timings = candidate.fitted_formula.timings
         timings = timings.select(timings.n == timings.n.max())
         if self.is_chosen_by_caller or p <= self.largest_measured or len(timings.processors) < 2:
             return 0.0
@@ -575,24 +589,24 @@ class FitComparison:
             for processor_count in last_counts
         )
         growth_of_rows = (log_last - log_before) / np.log(last_counts[1] / last_counts[0])
-        log_prediction, log_at_last = np.log(candidate.fitted.predict([p, last_counts[1]]))
+        log_prediction, log_at_last = np.log(candidate.fitted_formula.predict([p, last_counts[1]]))
         return abs(
             float(log_prediction - log_at_last - growth_of_rows * np.log(p / last_counts[1]))
         )
 
     def predictions(
-        self, processor_counts: Sequence[float], level: float
+        self, processor_counts: Sequence[float], confidence_level: float
     ) -> dict[float, tuple[float, float]]:
         """Return the intervals of the time [s] by number of processors, without the numbers at
         which there is no prediction or a useless one.
         """
         interval_by_processors = {
-            p: self.predict(p, level) for p in processor_counts if not self.refusal(p)
+            p: self.predict(p, confidence_level) for p in processor_counts if not self.refusal(p)
         }
         interval_by_processors |= {
             p: interval
             for p in interval_by_processors
-            if (interval := self.interval_by_bounds(p, level))
+            if (interval := self.interval_by_bounds(p, confidence_level))
         }
         return {
             p: interval
@@ -607,7 +621,7 @@ class FitComparison:
 
         Rows are of one machine if its servers are told, or throughputs by threads or cores.
         """
-        timings = self.best.fitted.timings
+        timings = self.best.fitted_formula.timings
         is_of_one_machine = timings.servers is not None or (
             timings.rate is not None and timings.member in MEMBERS_OF_ONE_MACHINE
         )
@@ -617,18 +631,18 @@ class FitComparison:
             else None
         )
 
-    def interval_by_bounds(self, p: float, level: float) -> tuple[float, float] | None:
+    def interval_by_bounds(self, p: float, confidence_level: float) -> tuple[float, float] | None:
         """Return the interval of the time on `p` processors by bounds that need no law [s], if the
         laws give no interval or a wider one; else None.
         """
         if self.bounds is None or p <= self.largest_measured:
             return None
-        interval = self.bounds.times(p, level)
+        interval = self.bounds.time_interval(p, confidence_level)
         if interval is None or interval[1] > WIDEST_PREDICTION_RATIO * interval[0]:
             return None
         if self.refusal(p):
             return interval
-        low, high = self.predict(p, level)
+        low, high = self.predict(p, confidence_level)
         return None if high * interval[0] <= low * interval[1] else interval
 
     def interval(self, p: float, level: float) -> tuple[float, float]:
@@ -649,7 +663,7 @@ class FitComparison:
         efficiency : the goal, above 0 and at most 1 [1]
         level : of the intervals [1]
         """
-        extrapolation = Extrapolation(self.best.fitted, reach=self.useful_reach(level))
+        extrapolation = Extrapolation(self.best.fitted_formula, largest_predicted=self.useful_reach(confidence_level))
 
         def largest_number(end: int) -> float:
             """Return the largest number at which an end of the interval reaches the goal."""
@@ -679,21 +693,23 @@ class FitComparison:
         return largest_number(1), None if high_count >= extrapolation.p[-1] else high_count
 
     def intervals_by_bounds(
-        self, processor_counts: Sequence[float], level: float
+        self, processor_counts: Sequence[float], confidence_level: float
     ) -> dict[float, tuple[float, float]]:
         """Return intervals of the time that need no law, for the numbers of processors at which
         these replace the intervals of laws [s].
         """
-        interval_by_processors = {p: self.interval_by_bounds(p, level) for p in processor_counts}
+        interval_by_processors = {
+            p: self.interval_by_bounds(p, confidence_level) for p in processor_counts
+        }
         return {p: interval for p, interval in interval_by_processors.items() if interval}
 
-    def refusal_as_too_wide(self, p: float, level: float) -> str:
+    def refusal_as_too_wide(self, p: float, confidence_level: float) -> str:
         """Return the reason why a prediction is too uncertain to be useful; an empty text if it is
         useful, or if `refusal` has a reason already.
         """
-        if self.refusal(p) or self.interval_by_bounds(p, level):
+        if self.refusal(p) or self.interval_by_bounds(p, confidence_level):
             return ""
-        low, high = self.predict(p, level)
+        low, high = self.predict(p, confidence_level)
         if high <= WIDEST_PREDICTION_RATIO * low:
             return ""
         if not np.isfinite(high):
@@ -702,7 +718,7 @@ class FitComparison:
                 ": the error of a fit is beyond all numbers",
                 "are the measured times right?",
             )
-        throughput_unit = self.best.fitted.timings.rate
+        throughput_unit = self.best.fitted_formula.timings.rate
         range_text = f"the time lies between {low:.3g} s and {high:.3g} s"
         if throughput_unit:
             throughput_name, work_size = throughput_unit
@@ -713,14 +729,14 @@ class FitComparison:
         return RefusedPrediction.of(
             p,
             f": {range_text}, a factor of {high / low:.3g}",
-            f"measure on {self.next_runs()} next",
+            f"measure on {self.next_runs_text()} next",
         )
 
     def disagreement(self, p: float) -> float:
         """Return the disagreement of the rivals on `p` processors: the largest over the smallest
         prediction, minus 1.
         """
-        predicted_times = [float(rival.fitted.predict([p])[0]) for rival in self.rivals]
+        predicted_times = [float(rival.fitted_formula.predict([p])[0]) for rival in self.rivals]
         return max(predicted_times) / min(predicted_times) - 1
 
     def verdict(self, processor_counts: Sequence[float] = ()) -> str:
@@ -751,14 +767,15 @@ class FitComparison:
             and candidate not in self.likely_candidates
         )
         if (
-            best_candidate.missed is None
-            or best_candidate.missed <= 2 * best_candidate.fitted.scatter
+            best_candidate.largest_runs_error is None
+            or best_candidate.largest_runs_error <= 2 * best_candidate.fitted_formula.scatter
         ):
             return sentence
         better_candidates = [
             candidate
             for candidate in self.candidates
-            if candidate.missed is not None and candidate.missed < best_candidate.missed / 3
+            if candidate.largest_runs_error is not None
+            and candidate.largest_runs_error < best_candidate.largest_runs_error / 3
         ]
         if better_candidates:
             sentence += (
@@ -819,25 +836,25 @@ def compare(
     if {family.name for family in chosen_families} >= FAMILIES.keys():
         chosen_families += filter(None, [family_with_causes(timings)])
     fits: list[tuple[Family, FittedFormula]] = []
-    reason_by_family: dict[str, str] = {}
-    missing_counts: list[int] = []
+    reason_by_failed_family: dict[str, str] = {}
+    missing_row_counts: list[int] = []
     for family in chosen_families:
         try:
             fits.append((family, _refuse_too_few_observations(fit(family, timings))))
         except _TooFewError as error:
-            missing_counts.append(error.missing_count)
-            reason_by_family[family.name] = str(error)
+            missing_row_counts.append(error.missing_count)
+            reason_by_failed_family[family.name] = str(error)
         except NoAnswerError as error:
-            reason_by_family[family.name] = str(error)
-    if not fits and missing_counts:
+            reason_by_failed_family[family.name] = str(error)
+    if not fits and missing_row_counts:
         findings = " ".join(MeasuredRows(timings, COMMON_EFFICIENCY).sentences())
         raise NoAnswerError(
             f"no model can be fitted: {len(timings)} measured times are too few; add"
-            f" {min(missing_counts)} or more, best on other numbers of {timings.member}s."
+            f" {min(missing_row_counts)} or more, best on other numbers of {timings.member}s."
             f" {findings}".rstrip(".")
         )
     if not fits:
-        reasons = "; ".join(dict.fromkeys(reason_by_family.values()))
+        reasons = "; ".join(dict.fromkeys(reason_by_failed_family.values()))
         raise NoAnswerError(f"no model can be fitted: {reasons}")
     fits.sort(key=lambda family_and_fit: family_and_fit[1].aicc)
     least_criterion = fits[0][1].aicc
@@ -858,7 +875,7 @@ def compare(
             )
             for family, fitted_formula in fits
         ),
-        reason_by_family,
+        reason_by_failed_family,
         MeasuredRows(timings, COMMON_EFFICIENCY).noise,
         is_chosen_by_caller=bool(families),
     )
@@ -893,7 +910,7 @@ class _TooFewError(NoAnswerError):
 
 def _held_out_tests(
     family: Family, fitted_formula: FittedFormula, steps: Sequence[float]
-) -> tuple[HeldOut, ...]:
+) -> tuple[HeldOutTest, ...]:
     """Test a family by fits to the smaller runs, one for each step: the fit leaves out the runs on
     more than the largest number of processors over the step.
     """
@@ -913,7 +930,7 @@ def _held_out_tests(
 
 def _held_out_test(
     family: Family, fitted_formula: FittedFormula, largest_processors: float, largest_fitted: float
-) -> HeldOut | None:
+) -> HeldOutTest | None:
     """Test a family: fit it to runs on few processors and compare its prediction with the largest
     runs. Return None if such a fit is impossible.
     """
@@ -926,7 +943,7 @@ def _held_out_test(
         smaller_fit = fit(family, smaller_timings)
     except NoAnswerError:
         return None
-    if smaller_fit.freedom < 1:
+    if smaller_fit.degrees_of_freedom < 1:
         return None
     log_errors = np.log(
         smaller_fit.formula.time(smaller_fit.theta, largest_runs) / largest_runs.time
@@ -937,7 +954,7 @@ def _held_out_test(
     mean_difference = float(log_errors.mean())
     form_error = float(np.sqrt(max(0.0, mean_difference**2 - explained_variance)))
     relative_error = float(np.sqrt(np.mean(np.expm1(log_errors) ** 2)))
-    return HeldOut(
+    return HeldOutTest(
         largest_processors / largest_fitted,
         relative_error,
         form_error,
@@ -1002,21 +1019,21 @@ class IntervalSettings:
 
     Parameters
     ----------
-    by : the method, bootstrap or profile
+    method : the method, bootstrap or profile
     level : confidence level, if the formula is right [1]
     seed, draws : seed of the bootstrap and number of its fits
     """
 
-    by: str = "profile"
+    method: str = "profile"
     level: float = 0.95
     seed: int = 1
     draws: int = 200
 
-    def of(self, fitted_formula: FittedFormula) -> FitIntervals:
+    def intervals_of(self, fitted_formula: FittedFormula) -> FitIntervals:
         """Return the object that computes the intervals of a fit by these settings."""
         return (
             profile(fitted_formula)
-            if self.by == "profile"
+            if self.method == "profile"
             else resample(fitted_formula, self.seed, self.draws)
         )
 
@@ -1025,7 +1042,7 @@ class IntervalSettings:
         """The meaning of the ends of intervals, in words."""
         method_in_words = (
             "the profile of the fit"
-            if self.by == "profile"
+            if self.method == "profile"
             else f"{self.draws} fits to resampled timings"
         )
         return (
@@ -1101,7 +1118,9 @@ def fits(
     answers += [Answer(name, "fit", failed=reason) for name, reason in comparison.failed.items()]
     curves = (
         _curves_of_fits(
-            comparison, min(max([2 * largest_processors, *p]), comparison.reach), intervals.level
+            comparison,
+            min(max([2 * largest_processors, *p]), comparison.largest_predictable),
+            intervals.level,
         )
         if with_curves
         else ()
@@ -1124,11 +1143,11 @@ def fits(
         size=size,
         efficiency=efficiency,
         findings=tuple(filter(None, [comparison.finding_on_causes, *measured_rows.sentences()])),
-        growing_causes=tuple(cause.measured.name for cause in comparison.causes_left_out),
+        growing_causes=tuple(cause.measured_cause.name for cause in comparison.causes_left_out),
         has_law=not comparison.misfit,
         member=timings.member,
         bounded=intervals_by_bounds,
-        next_runs=comparison.next_runs(),
+        next_runs=comparison.next_runs_text(),
         weak_scaling=timings.weak_scaling,
         rate=timings.rate,
         log_covariances=log_covariances,
@@ -1145,29 +1164,36 @@ def fits(
 
 
 def _curves_of_fits(
-    comparison: FitComparison, last_processors: float, level: float
+    comparison: FitComparison, last_processors: float, confidence_level: float
 ) -> tuple[Curve, ...]:
     """Return the curve of every fit up to a number of processors, with intervals of the best fit
     where it predicts.
     """
-    curve_points, interval_points = (
+    curve_processor_counts, interval_processor_counts = (
         np.unique(np.round(np.geomspace(1, last_processors, count))).tolist()
         for count in (CURVE_POINTS, INTERVAL_POINTS)
     )
     # Of rows that no law describes, no law has an interval.
-    predictions = {} if comparison.misfit else comparison.predictions(interval_points, level)
+    interval_by_processors = (
+        {}
+        if comparison.misfit
+        else comparison.predictions(interval_processor_counts, confidence_level)
+    )
     low_times, high_times = (
-        [interval[end_index] for interval in predictions.values()] for end_index in (0, 1)
+        [interval[end_index] for interval in interval_by_processors.values()]
+        for end_index in (0, 1)
     )
     curves = [
         Curve(
             _curve_title(candidate.name),
-            curve_points,
-            candidate.fitted.predict(curve_points).tolist(),
+            curve_processor_counts,
+            candidate.fitted_formula.predict(curve_processor_counts).tolist(),
         )
         for candidate in comparison.best_first
     ]
-    return replace(curves[0], at=list(predictions), low=low_times, high=high_times), *curves[1:]
+    return replace(
+        curves[0], at=list(interval_by_processors), low=low_times, high=high_times
+    ), *curves[1:]
 
 
 def _curve_title(name: str) -> str:
@@ -1186,24 +1212,24 @@ def _answer_of_fit(
     """Return the answer of a fit; it has intervals only if the data cannot distinguish the family
     from the best one.
     """
-    fitted_formula = candidate.fitted
+    fitted_formula = candidate.fitted_formula
     family = candidate.family
     fit_intervals = None
     notes = [f"{family.title}: {fitted_formula.formula.text} ({family.source})"]
     if candidate in comparison.rivals:
         try:
-            fit_intervals = intervals.of(fitted_formula)
-            notes.append(intervals.text)
+            fit_intervals = interval_settings.intervals_of(fitted_formula)
+            notes.append(interval_settings.text)
         except NoAnswerError as error:
             notes.append(str(error))
-    values = _parameter_values(fitted_formula, fit_intervals, intervals.level)
-    for p, (low, high) in predictions.items():
+    value_by_name = _parameter_values(fitted_formula, fit_intervals, interval_settings.level)
+    for p, (low, high) in interval_by_processors.items():
         (time,) = fitted_formula.predict([p]).tolist()
-        values[f"time[{p:g}]"] = Value(
+        value_by_name[f"time[{p:g}]"] = Value(
             time, "s", *((min(low, time), max(high, time)) if fit_intervals else ())
         )
-    values |= {
-        "behind": Value(candidate.behind, "1"),
+    value_by_name |= {
+        "behind": Value(candidate.criterion_difference, "1"),
         "scatter": Value(fitted_formula.scatter, "1"),
     }
     if candidate.missed is not None:
@@ -1218,7 +1244,7 @@ def _answer_of_fit(
     if extrapolation.time[0] <= 0:
         notes.append("it has no work for one processor, so no speed-up over it")
     if fitted_formula.timings.has_sizes:
-        values |= {
+        value_by_name |= {
             f"size_needed[{p:g}]": _size_needed(
                 fitted_formula,
                 p,
@@ -1227,39 +1253,41 @@ def _answer_of_fit(
                 intervals.level,
                 values.get(f"efficiency[{p:g}]", Value(None, "1")),
             )
-            for p in predictions
+            for p in interval_by_processors
         }
-    farthest_count = max(predictions, default=float(fitted_formula.timings.p.max()))
-    values |= {
+    largest_count = max(interval_by_processors, default=float(fitted_formula.timings.p.max()))
+    value_by_name |= {
         f"processors_lost[{cause}]": Value(lost_processors, "1")
-        for cause, lost_processors in fitted_formula.lost(farthest_count).items()
+        for cause, lost_processors in fitted_formula.lost_processors(largest_count).items()
     }
     return Answer(
         family.name,
         "fit",
-        values=values,
+        values=value_by_name,
         notes=tuple(notes),
-        seed=intervals.seed,
-        point={"p": farthest_count},
+        seed=interval_settings.seed,
+        point={"p": largest_count},
     )
 
 
 def _parameter_values(
-    fitted_formula: FittedFormula, fit_intervals: FitIntervals | None, level: float
+    fitted_formula: FittedFormula, fit_intervals: FitIntervals | None, confidence_level: float
 ) -> dict[str, Value]:
     """Return the parameters of a fit by name, with intervals if the fit has any."""
-    interval_by_name = fit_intervals.parameters(level) if fit_intervals else {}
-    values = {}
+    interval_by_name = fit_intervals.parameters(confidence_level) if fit_intervals else {}
+    value_by_name = {}
     for parameter in fitted_formula.formula.parameters:
         interval = interval_by_name.get(parameter.name)
         ends = () if interval is None else (interval.low, interval.high)
         fitted_value = fitted_formula.parameters[parameter.name]
-        values[parameter.name] = Value(fitted_value, parameter.unit, *ends)
-    return values
+        value_by_name[parameter.name] = Value(fitted_value, parameter.unit, *ends)
+    return value_by_name
 
 
 def _efficiency_estimates(
-    extrapolation: Extrapolation, values: Mapping[str, Value], processor_counts: Iterable[float]
+    extrapolation: Extrapolation,
+    value_by_name: Mapping[str, Value],
+    processor_counts: Iterable[float],
 ) -> dict[str, Value]:
     """Return the efficiency at each number of processors; its interval follows from the interval of
     the time, over the fitted time of the smallest measured number.
@@ -1269,7 +1297,7 @@ def _efficiency_estimates(
         return {}
     efficiency_by_name = {}
     for p in processor_counts:
-        time = values[f"time[{p:g}]"]
+        time = value_by_name[f"time[{p:g}]"]
         time_ends = (time.high, time.low) if time.low is not None else ()
         efficiency_ends = [
             extrapolation.efficiency(p, time_end) for time_end in time_ends if time_end is not None
@@ -1302,7 +1330,7 @@ def _size_needed(
     if size is None or fit_intervals is None or size <= fitted_formula.timings.n.min():
         return Value(size, "1")
     size_interval = fit_intervals.interval_of_positive(
-        partial(sizes_needed, fitted_formula, p, efficiency), level
+        partial(sizes_needed, fitted_formula, p, efficiency), confidence_level
     )
     # The interval of the parameters takes the formula to be right; that of the prediction at the
     # same point also has its error, which is taken to be the same part of the lost time at any
@@ -1339,29 +1367,31 @@ def _factors_on_lost_time(efficiency: Value) -> tuple[float, float] | None:
     return (1 / efficiency.low - 1) / lost_time, max(0.0, 1 / efficiency.high - 1) / lost_time
 
 
-def _scaling_limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value]:
+def _scaling_limits(extrapolation: Extrapolation, measured_rows: MeasuredRows) -> dict[str, Value]:
     """Return the fastest time, the largest speed-up and the efficient processors of a fit, without
     values that contradict a measured row.
     """
-    values: dict[str, Value] = {}
-    if (fastest := extrapolation.fastest()) and rows.agrees_on_fastest(fastest[0]):
-        values = {
-            "fastest_processors": Value(fastest[0], "1"),
-            "fastest_time": Value(fastest[1], "s"),
+    value_by_name: dict[str, Value] = {}
+    if (fastest_point := extrapolation.fastest_point()) and measured_rows.agrees_on_fastest(
+        fastest_point[0]
+    ):
+        value_by_name = {
+            "fastest_processors": Value(fastest_point[0], "1"),
+            "fastest_time": Value(fastest_point[1], "s"),
         }
     if extrapolation.time[0] > 0:  # a fit without work for one processor has no speed-up over it
         largest_speedup, processors = extrapolation.largest_speedup()
-        if rows.agrees_on_speedup(largest_speedup):
-            values |= {
+        if measured_rows.agrees_on_speedup(largest_speedup):
+            value_by_name |= {
                 "largest_speedup": Value(largest_speedup, "1"),
                 "largest_speedup_processors": Value(processors, "1"),
             }
-            if (level_processors := extrapolation.first_of_level()) is not None:
-                values["level_processors"] = Value(level_processors, "1")
-        efficient_processors = extrapolation.largest_efficient(rows.efficiency)
-        if rows.agrees_on_efficiency(efficient_processors):
-            values["efficient_processors"] = Value(efficient_processors, "1")
-    values["most_processors"] = Value(float(extrapolation.p[-1]), "1")
+            if (first_level_processors := extrapolation.first_level_processors()) is not None:
+                value_by_name["level_processors"] = Value(first_level_processors, "1")
+        efficient_processors = extrapolation.largest_efficient_processors(measured_rows.efficiency)
+        if measured_rows.agrees_on_efficiency(efficient_processors):
+            value_by_name["efficient_processors"] = Value(efficient_processors, "1")
+    value_by_name["most_processors"] = Value(float(extrapolation.p[-1]), "1")
     if extrapolation.base_processors > 1:
         values["base_processors"] = Value(extrapolation.base_processors, "1")
     return values

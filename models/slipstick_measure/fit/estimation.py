@@ -1,9 +1,9 @@
 """Free parameters of any model estimated from rows, and checked on groups that were left out.
 
 Why this shape: `posterior` knows arrays only; here are the paths, the choices among a few values
-that a parameter may have, the check by leaving out whole groups, and what the residuals say. Rows
-of one group are alike in what no column tells, so leaving out rows would measure the noise inside a
-group and not the error on the next one.
+that a parameter may have, the check by leaving out whole groups, and what the residuals say.
+RowIndices of one group are alike in what no column tells, so leaving out rows would measure the
+noise inside a group and not the error on the next one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, NDArray, np
-from slipstick_measure.fit.columns import Observed
+from slipstick_measure.fit.columns import ObservedRows
 from slipstick_measure.fit.posterior import (
     DEVIATION_PER_SCALE,
     ENOUGH_FREEDOM,
@@ -64,7 +64,7 @@ LARGEST_LOG_SHIFT = 3.0
 MOST_COMBINATIONS = 32
 """Combinations of the values of choices up to which each is fitted."""
 
-Rows: TypeAlias = "NDArray[np.intp]"
+RowIndices: TypeAlias = "NDArray[np.intp]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class FreeParameter:
     path: str
     low: float
     high: float
-    owners: tuple[str, ...] = ()
+    owner_columns: tuple[str, ...] = ()
 
     @property
     def prior(self) -> Prior:
@@ -84,7 +84,10 @@ class FreeParameter:
         log_low = log(self.low)
         log_high = log(self.high)
         return Prior(
-            self.path, (log_low + log_high) / 2, (log_high - log_low) / 2 / NORMAL_90, self.owners
+            self.path,
+            (log_low + log_high) / 2,
+            (log_high - log_low) / 2 / NORMAL_90,
+            self.owner_columns,
         )
 
 
@@ -98,14 +101,14 @@ class UnknownChoice:
     path : of the parameter
     values : in base units
     texts : as written
-    owners : columns, such as the machine; each combination of their cells has a value of its own.
-        Without columns all rows have one value
+    owner_columns : columns, such as the machine; each combination of their cells has a value of its
+        own. Without columns all rows have one value
     """
 
     path: str
     values: tuple[float, ...]
     texts: tuple[str, ...]
-    owners: tuple[str, ...] = ()
+    owner_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,10 +117,10 @@ class EstimationTask:
 
     Parameters
     ----------
-    observed : the rows
+    observed_rows : the rows
     free, choices : the unknown parameters
-    groups : columns; the rows that are alike in all of them form a group, which is predicted as a
-        whole
+    group_columns : columns; the rows that are alike in all of them form a group, which is predicted
+        as a whole
     fitted_rows : indices of the rows that are fitted, the groups of the others being predicted; if
         empty, each group is predicted by a fit to all others
     noise : standard deviation of the logarithms of the rows, if nothing is to be fitted; None if
@@ -126,34 +129,36 @@ class EstimationTask:
         sizes
     """
 
-    observed: Observed
+    observed_rows: ObservedRows
     free: tuple[FreeParameter, ...]
     choices: tuple[UnknownChoice, ...] = ()
-    groups: tuple[str, ...] = ()
+    group_columns: tuple[str, ...] = ()
     fitted_rows: tuple[int, ...] = ()
     noise: float | None = None
     sizes: tuple[float, ...] = ()
 
     def labels(self, headings: Sequence[str]) -> list[str]:
         """Return, for each row, its cells in the given columns, joined by spaces."""
-        cells_by_column = [self.observed.labels(heading) for heading in headings]
+        cells_by_column = [self.observed_rows.labels(heading) for heading in headings]
         return (
             [" ".join(cells_of_row) for cells_of_row in zip(*cells_by_column, strict=True)]
             if cells_by_column
-            else [""] * self.count
+            else [""] * self.row_count
         )
 
     @property
-    def count(self) -> int:
+    def row_count(self) -> int:
         """The number of rows."""
-        return len(self.observed)
+        return len(self.observed_rows)
 
-    def owners(self, rows: Rows) -> RowGroups:
+    def owners_of_rows(self, row_indices: RowIndices) -> RowGroups:
         """Return the owners of rows by column, with at least one column."""
-        columns = dict.fromkeys(column for parameter in self.free for column in parameter.owners)
-        labels_by_column = {column: self.observed.labels(column) for column in columns}
-        groups_of_all_rows = RowGroups(labels_by_column or {"": [""] * self.count})
-        return groups_of_all_rows.select(rows)
+        columns = dict.fromkeys(
+            column for parameter in self.free for column in parameter.owner_columns
+        )
+        labels_by_column = {column: self.observed_rows.labels(column) for column in columns}
+        groups_of_all_rows = RowGroups(labels_by_column or {"": [""] * self.row_count})
+        return groups_of_all_rows.select(row_indices)
 
 
 @dataclass(frozen=True)
@@ -166,7 +171,7 @@ class _Fit:
     weights: dict[tuple[int, str], Array]
 
 
-def estimation(task: EstimationTask) -> Estimation:
+def estimate_task(task: EstimationTask) -> Estimation:
     """Estimate the parameters of a task from all rows, test the estimates by leaving out each
     group, and describe the residuals.
 
@@ -176,31 +181,41 @@ def estimation(task: EstimationTask) -> Estimation:
     """
     _check_combinations(task)
     fit = _fit_all_rows(task)
-    errors_of_fitted = [
-        _error_of_group(task, name, rows, _fit_rows(task, other_rows, fit), other_rows)
-        for name, rows, other_rows in _groups_to_leave_out(task)
+    errors_of_fitted_groups = [
+        _error_of_group(
+            task,
+            group_name,
+            row_indices,
+            _fit_rows(task, other_row_indices, fit),
+            other_row_indices,
+        )
+        for group_name, row_indices, other_row_indices in _groups_to_leave_out(task)
     ]
-    errors_of_predicted = [
-        _error_of_group(task, name, rows, fit, None) for name, rows in _groups_to_predict(task)
+    errors_of_predicted_groups = [
+        _error_of_group(task, group_name, row_indices, fit, None)
+        for group_name, row_indices in _groups_to_predict(task)
     ]
-    widening = widening_factor([*errors_of_fitted, *errors_of_predicted])
+    widening = widening_factor([*errors_of_fitted_groups, *errors_of_predicted_groups])
     fit = replace(fit, posterior=with_wider_deviations(fit.posterior, widening))
-    if errors_of_predicted:
-        widening_by_fitted = widening_factor(errors_of_fitted)
-        errors = [_with_wider_intervals(group, widening_by_fitted) for group in errors_of_predicted]
+    if errors_of_predicted_groups:
+        widening_of_fitted_groups = widening_factor(errors_of_fitted_groups)
+        group_errors = [
+            _with_wider_intervals(group_error, widening_of_fitted_groups)
+            for group_error in errors_of_predicted_groups
+        ]
     else:
-        errors = widened_by_others(errors_of_fitted)
-    return _estimation_results(task, fit, errors, widening)
+        group_errors = with_intervals_widened_by_others(errors_of_fitted_groups)
+    return _estimation_results(task, fit, group_errors, widening)
 
 
 def _fit_all_rows(task: EstimationTask) -> _Fit:
     """Fit the parameters of a task to all its fitted rows; if it has none, return the prior."""
     if task.noise is None:
         return _fit_rows(
-            task, np.array(task.fitted_rows) if task.fitted_rows else np.arange(task.count)
+            task, np.array(task.fitted_rows) if task.fitted_rows else np.arange(task.row_count)
         )
     priors = tuple(parameter.prior for parameter in task.free)
-    value_count = len(task.observed.measured)
+    value_count = len(task.observed_rows.measured_names)
     posterior = Posterior(
         priors,
         (),
@@ -214,40 +229,40 @@ def _fit_all_rows(task: EstimationTask) -> _Fit:
     return _Fit(posterior, {})
 
 
-def _groups_to_leave_out(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows]]:
+def _groups_to_leave_out(task: EstimationTask) -> Iterator[tuple[str, RowIndices, RowIndices]]:
     """Yield each fitted group that is left out to test the fit: its name, its rows, and the fitted
     rows of all other groups. Yield none if nothing is fitted, or if the rows to fit are chosen and
     have fewer than `LEAST_FITTED_GROUPS` groups.
     """
     if task.noise is not None:
         return
-    labels = task.labels(task.groups)
-    fitted_rows = np.array(task.fitted_rows or range(task.count))
-    fitted_labels = [labels[row] for row in fitted_rows]
-    names = list(dict.fromkeys(fitted_labels))
-    if len(names) < (LEAST_FITTED_GROUPS if task.fitted_rows else 2):
+    group_names = task.labels(task.group_columns)
+    fitted_row_indices = np.array(task.fitted_rows or range(task.row_count))
+    fitted_group_names = [group_names[row] for row in fitted_row_indices]
+    distinct_names = list(dict.fromkeys(fitted_group_names))
+    if len(distinct_names) < (LEAST_FITTED_GROUPS if task.fitted_rows else 2):
         return
-    measured_rows = np.flatnonzero(np.isfinite(task.observed.logs).any(axis=0))
-    for name in names:
-        is_of_group = np.array([label == name for label in fitted_labels])
-        rows = np.intersect1d(fitted_rows[is_of_group], measured_rows)
-        if len(rows):
-            yield name, rows, fitted_rows[~is_of_group]
+    measured_row_indices = np.flatnonzero(np.isfinite(task.observed_rows.measured_logs).any(axis=0))
+    for name in distinct_names:
+        is_of_group = np.array([group_name == name for group_name in fitted_group_names])
+        row_indices = np.intersect1d(fitted_row_indices[is_of_group], measured_row_indices)
+        if len(row_indices):
+            yield name, row_indices, fitted_row_indices[~is_of_group]
 
 
-def _groups_to_predict(task: EstimationTask) -> Iterator[tuple[str, Rows]]:
+def _groups_to_predict(task: EstimationTask) -> Iterator[tuple[str, RowIndices]]:
     """Yield the name and the rows of each group that is predicted and not fitted: by the fit to the
     chosen rows, or by the prior if nothing is fitted.
     """
     if task.noise is None and not task.fitted_rows:
         return
-    labels = np.array(task.labels(task.groups))
-    is_fitted = np.isin(np.arange(task.count), task.fitted_rows)
-    is_measured = np.isfinite(task.observed.logs).any(axis=0)
-    for name in dict.fromkeys(labels.tolist()):
-        rows = np.flatnonzero((labels == name) & ~is_fitted & is_measured)
-        if len(rows):
-            yield name, rows
+    group_names = np.array(task.labels(task.group_columns))
+    is_fitted = np.isin(np.arange(task.row_count), task.fitted_rows)
+    is_measured = np.isfinite(task.observed_rows.measured_logs).any(axis=0)
+    for name in dict.fromkeys(group_names.tolist()):
+        row_indices = np.flatnonzero((group_names == name) & ~is_fitted & is_measured)
+        if len(row_indices):
+            yield name, row_indices
 
 
 def _check_combinations(task: EstimationTask) -> None:
@@ -261,13 +276,15 @@ def _check_combinations(task: EstimationTask) -> None:
         )
 
 
-def _fit_rows(task: EstimationTask, rows: Rows, earlier_fit: _Fit | None = None) -> _Fit:
+def _fit_rows(
+    task: EstimationTask, row_indices: RowIndices, earlier_fit: _Fit | None = None
+) -> _Fit:
     """Estimate parameters and choices from some rows: first with choices that are equal for all
     owners, then owner by owner, by the evidence of each value.
     """
-    weights_by_choice = _initial_weights(task, rows, earlier_fit)
+    weights_by_choice = _initial_weights(task, row_indices, earlier_fit)
     posterior = _posterior_of_rows(
-        task, rows, weights_by_choice, earlier_fit.posterior if earlier_fit else None
+        task, row_indices, weights_by_choice, earlier_fit.posterior if earlier_fit else None
     )
     for _ in range(2 if len(weights_by_choice) > 1 else 1):
         for choice_and_owner in weights_by_choice:
@@ -278,25 +295,27 @@ def _fit_rows(task: EstimationTask, rows: Rows, earlier_fit: _Fit | None = None)
                     choice_and_owner: np.eye(len(weights_by_choice[choice_and_owner]))[value_index],
                 }
                 evidences.append(
-                    _posterior_of_rows(task, rows, changed_weights, posterior).evidence
+                    _posterior_of_rows(task, row_indices, changed_weights, posterior).evidence
                 )
             relative_evidences = np.exp(np.array(evidences) - max(evidences))
             weights_by_choice[choice_and_owner] = relative_evidences / relative_evidences.sum()
         if weights_by_choice:
-            posterior = _posterior_of_rows(task, rows, weights_by_choice, posterior)
+            posterior = _posterior_of_rows(task, row_indices, weights_by_choice, posterior)
     return _Fit(posterior, weights_by_choice)
 
 
 def _initial_weights(
-    task: EstimationTask, rows: Rows, earlier_fit: _Fit | None
+    task: EstimationTask, row_indices: RowIndices, earlier_fit: _Fit | None
 ) -> dict[tuple[int, str], Array]:
     """Return the initial probabilities of the values of choices: from `earlier_fit`, a fit to more
     rows; else the combination with the most evidence, equal for all owners.
     """
     choices_and_owners = [
-        (index, owner)
-        for index, choice in enumerate(task.choices)
-        for owner in dict.fromkeys(np.array(task.labels(choice.owners))[rows].tolist())
+        (choice_index, owner)
+        for choice_index, choice in enumerate(task.choices)
+        for owner in dict.fromkeys(
+            np.array(task.labels(choice.owner_columns))[row_indices].tolist()
+        )
     ]
     if not choices_and_owners or earlier_fit is not None:
         return (
@@ -310,10 +329,12 @@ def _initial_weights(
     best_evidence_and_weights: tuple[float, dict[tuple[int, str], Array]] | None = None
     for value_indices in product(*(range(len(choice.values)) for choice in task.choices)):
         weights_by_choice = {
-            (index, owner): np.eye(len(task.choices[index].values))[value_indices[index]]
-            for index, owner in choices_and_owners
+            (choice_index, owner): np.eye(len(task.choices[choice_index].values))[
+                value_indices[choice_index]
+            ]
+            for choice_index, owner in choices_and_owners
         }
-        evidence = _posterior_of_rows(task, rows, weights_by_choice).evidence
+        evidence = _posterior_of_rows(task, row_indices, weights_by_choice).evidence
         if best_evidence_and_weights is None or evidence > best_evidence_and_weights[0]:
             best_evidence_and_weights = evidence, weights_by_choice
     assert best_evidence_and_weights is not None
@@ -322,118 +343,131 @@ def _initial_weights(
 
 def _posterior_of_rows(
     task: EstimationTask,
-    rows: Rows,
+    row_indices: RowIndices,
     weights_by_choice: dict[tuple[int, str], Array],
     start_posterior: Posterior | None = None,
 ) -> Posterior:
     """Return the posterior of the free parameters from some rows; each choice has its most probable
     value there.
     """
-    fixed_values = {
+    fixed_values_by_path = {
         choice.path: np.array(
             [
-                choice.values[int(weights_by_choice[index, owner].argmax())]
-                for owner in np.array(task.labels(choice.owners))[rows]
+                choice.values[int(weights_by_choice[choice_index, owner].argmax())]
+                for owner in np.array(task.labels(choice.owner_columns))[row_indices]
             ]
         )
-        for index, choice in enumerate(task.choices)
+        for choice_index, choice in enumerate(task.choices)
     }
     priors = [parameter.prior for parameter in task.free]
-    measured_logs = task.observed.logs[:, rows]
-    precision = SIMULATED_PRECISION if task.observed.is_estimated else PRECISION
-    compute_logs_and_slopes = _function_with_slopes(task, fixed_values, rows)
-    owners = task.owners(rows)
+    measured_logs = task.observed_rows.measured_logs[:, row_indices]
+    precision = SIMULATED_PRECISION if task.observed_rows.is_estimated else PRECISION
+    compute_logs_and_slopes = _function_with_slopes(task, fixed_values_by_path, row_indices)
+    owners = task.owners_of_rows(row_indices)
     try:
         return estimate(
             compute_logs_and_slopes, measured_logs, owners, priors, start_posterior, precision
         )
     except FloatingPointError:
         log_values, _ = compute_logs_and_slopes(
-            np.tile([prior.mean for prior in priors], (len(rows), 1))
+            np.tile([prior.mean for prior in priors], (len(row_indices), 1))
         )
-        rows_without_value = np.flatnonzero(
+        indices_without_value = np.flatnonzero(
             (np.isfinite(measured_logs) & ~np.isfinite(log_values)).any(axis=0)
         )
         line_text = (
-            f"in line {task.observed.table.lines[rows[rows_without_value[0]]]}"
-            if len(rows_without_value)
+            f"in line {task.observed_rows.table.lines[row_indices[indices_without_value[0]]]}"
+            if len(indices_without_value)
             else "at a row"
         )
         raise NoAnswerError(
-            f"{task.observed.built.name} has no finite value above 0 {line_text}, where the"
+            f"{task.observed_rows.built.name} has no finite value above 0 {line_text}, where the"
             " free parameters have the middle of their ranges; are the ranges right?"
         ) from None
 
 
 def _function_with_slopes(
-    task: EstimationTask, fixed_values: dict[str, Array], rows: Rows
+    task: EstimationTask, fixed_values_by_path: dict[str, Array], row_indices: RowIndices
 ) -> Callable[[Array], tuple[Array, Array]]:
     """Return a function from the logarithms of the parameters at rows to the logarithms of the
     model's values there and their derivatives.
     """
     paths = [parameter.path for parameter in task.free]
-    return lambda log_parameters: task.observed.log_values_and_slopes(
-        paths, log_parameters, fixed_values, rows
+    return lambda log_parameters: task.observed_rows.log_values_and_slopes(
+        paths, log_parameters, fixed_values_by_path, row_indices
     )
 
 
-def predict_rows(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array]:
+def predict_rows(task: EstimationTask, fit: _Fit, row_indices: RowIndices) -> tuple[Array, Array]:
     """Return the predicted logarithms of the values of rows and their standard deviations, (V, n)
     each, as a mixture over the values of the choices.
     """
-    shape = (len(task.observed.measured), len(rows))
-    mean = np.zeros(shape)
-    mean_square = np.zeros(shape)
+    shape = (len(task.observed_rows.measured_names), len(row_indices))
+    mean_logs = np.zeros(shape)
+    mean_squares = np.zeros(shape)
     index_ranges = [range(len(choice.values)) for choice in task.choices]
     for value_indices in product(*index_ranges):
-        weights = np.ones(len(rows))
-        fixed_values = {}
-        for index, (choice, value_index) in enumerate(
+        weights = np.ones(len(row_indices))
+        fixed_values_by_path = {}
+        for choice_index, (choice, value_index) in enumerate(
             zip(task.choices, value_indices, strict=True)
         ):
-            labels = np.array(task.labels(choice.owners))[rows]
+            owners = np.array(task.labels(choice.owner_columns))[row_indices]
             weights = weights * [
-                _weights_of_owner(fit, index, owner, choice)[value_index] for owner in labels
+                _weights_of_owner(fit, choice_index, owner, choice)[value_index] for owner in owners
             ]
-            fixed_values[choice.path] = np.full(len(rows), choice.values[value_index])
+            fixed_values_by_path[choice.path] = np.full(
+                len(row_indices), choice.values[value_index]
+            )
         # A combination of such a small weight hardly changes the mean, so it is not solved.
         if not (weights > 1e-6).any():
             continue
-        log_values, deviation = fit.posterior.predict(
-            _function_with_slopes(task, fixed_values, rows), task.owners(rows)
+        log_values, deviations = fit.posterior.predict(
+            _function_with_slopes(task, fixed_values_by_path, row_indices),
+            task.owners_of_rows(row_indices),
         )
-        mean = mean + weights * log_values
-        mean_square = mean_square + weights * (deviation**2 + log_values**2)
+        mean_logs = mean_logs + weights * log_values
+        mean_squares = mean_squares + weights * (deviations**2 + log_values**2)
     # The difference of squares may be negative by rounding.
-    return mean, np.sqrt(np.maximum(mean_square - mean**2, 1e-12))
+    return mean_logs, np.sqrt(np.maximum(mean_squares - mean_logs**2, 1e-12))
 
 
-def _weights_of_owner(fit: _Fit, index: int, owner: str, choice: UnknownChoice) -> Array:
+def _weights_of_owner(fit: _Fit, own_choice_index: int, owner: str, choice: UnknownChoice) -> Array:
     """Return the weight of each value of a choice for an owner; a new owner has the mean weights of
     the others.
     """
-    if (index, owner) in fit.weights:
-        return fit.weights[index, owner]
+    if (own_choice_index, owner) in fit.weights:
+        return fit.weights[own_choice_index, owner]
     all_weights = np.array(
-        [weights for (choice_index, _), weights in fit.weights.items() if choice_index == index]
+        [
+            weights
+            for (choice_index, _), weights in fit.weights.items()
+            if choice_index == own_choice_index
+        ]
     )
     return np.asarray((all_weights.sum(axis=0) + 1 / len(choice.values)) / (len(all_weights) + 1))
 
 
 def _error_of_group(
-    task: EstimationTask, name: str, rows: Rows, fit: _Fit, fitted_rows: Rows | None
+    task: EstimationTask,
+    group_name: str,
+    row_indices: RowIndices,
+    fit: _Fit,
+    fitted_row_indices: RowIndices | None,
 ) -> GroupError:
     """Predict a group by a fit without it, and return its errors."""
-    predicted_logs, deviations = predict_rows(task, fit, rows)
+    predicted_logs, deviations = predict_rows(task, fit, row_indices)
     if task.sizes and task.noise is None:
-        deviations = np.hypot(deviations, _deviation_of_extrapolation(task, rows, fitted_rows))
-    measured_logs = task.observed.logs[:, rows]
+        deviations = np.hypot(
+            deviations, _deviations_of_extrapolation(task, row_indices, fitted_row_indices)
+        )
+    measured_logs = task.observed_rows.measured_logs[:, row_indices]
     is_known = np.isfinite(measured_logs) & np.isfinite(predicted_logs)
     residuals = (measured_logs - predicted_logs)[is_known]
     relative_errors = np.abs(np.expm1(-residuals))
     half_widths = NORMAL_90 * deviations[is_known]
     return GroupError(
-        name,
+        group_name,
         int(is_known.sum()),
         float(np.median(relative_errors)),
         float(relative_errors.mean()),
@@ -442,28 +476,35 @@ def _error_of_group(
         float(relative_errors.max()),
         float(np.mean(np.abs(residuals) <= half_widths)),
         float(np.median(np.exp(2 * half_widths))),
-        tuple(_misfit_reasons(task, rows, residuals, is_known, fit)),
+        tuple(_misfit_reasons(task, row_indices, residuals, is_known, fit)),
         tuple(residuals.tolist()),
         tuple(half_widths.tolist()),
     )
 
 
-def _deviation_of_extrapolation(
-    task: EstimationTask, rows: Rows, fitted_rows: Rows | None
+def _deviations_of_extrapolation(
+    task: EstimationTask, row_indices: RowIndices, fitted_row_indices: RowIndices | None
 ) -> Array:
     """Return the additional standard deviation of predictions outside of the fitted range of sizes
     [log].
     """
     log_sizes = np.log2(np.array(task.sizes))
-    fitted_log_sizes = log_sizes[np.array(task.fitted_rows) if fitted_rows is None else fitted_rows]
-    distance_beyond = np.maximum(
-        log_sizes[rows] - fitted_log_sizes.max(), fitted_log_sizes.min() - log_sizes[rows]
+    fitted_log_sizes = log_sizes[
+        np.array(task.fitted_rows) if fitted_row_indices is None else fitted_row_indices
+    ]
+    doublings_beyond = np.maximum(
+        log_sizes[row_indices] - fitted_log_sizes.max(),
+        fitted_log_sizes.min() - log_sizes[row_indices],
     )
-    return np.asarray(DEVIATION_PER_DOUBLING * np.maximum(distance_beyond, 0.0))
+    return np.asarray(DEVIATION_PER_DOUBLING * np.maximum(doublings_beyond, 0.0))
 
 
 def _misfit_reasons(
-    task: EstimationTask, rows: Rows, residuals: Array, is_known: NDArray[np.bool_], fit: _Fit
+    task: EstimationTask,
+    row_indices: RowIndices,
+    residuals: Array,
+    is_known: NDArray[np.bool_],
+    fit: _Fit,
 ) -> Iterator[str]:
     """Yield a phrase on the parameter or the numeric column that explains most of the misfit of a
     group; yield nothing if the residuals are no larger than the noise.
@@ -474,8 +515,8 @@ def _misfit_reasons(
     share, reason = max(
         [
             (LEAST_EXPLAINED_SHARE, ""),
-            *_error_shares_by_parameter(task, rows, residuals, is_known, fit),
-            *_error_shares_by_growth(task, rows, residuals, is_known),
+            *_error_shares_by_parameter(task, row_indices, residuals, is_known, fit),
+            *_error_shares_by_growth(task, row_indices, residuals, is_known),
         ]
     )
     if reason:
@@ -483,60 +524,72 @@ def _misfit_reasons(
 
 
 def _error_shares_by_parameter(
-    task: EstimationTask, rows: Rows, residuals: Array, is_known: NDArray[np.bool_], fit: _Fit
+    task: EstimationTask,
+    row_indices: RowIndices,
+    residuals: Array,
+    is_known: NDArray[np.bool_],
+    fit: _Fit,
 ) -> Iterator[tuple[float, str]]:
     """Yield, for each parameter, the share of the squared residuals of a group that another value
     of the parameter would remove, with a phrase on that value.
     """
-    choice_values = {
+    choice_values_by_path = {
         choice.path: np.full(
-            len(rows), choice.values[int(_weights_of_owner(fit, index, "", choice).argmax())]
+            len(row_indices),
+            choice.values[int(_weights_of_owner(fit, column_index, "", choice).argmax())],
         )
-        for index, choice in enumerate(task.choices)
+        for column_index, choice in enumerate(task.choices)
     }
-    log_parameters = np.tile(fit.posterior.centre[: len(task.free)], (len(rows), 1))
-    _, all_slopes = task.observed.log_values_and_slopes(
-        [parameter.path for parameter in task.free], log_parameters, choice_values, rows
+    log_parameters = np.tile(fit.posterior.centre[: len(task.free)], (len(row_indices), 1))
+    _, all_slopes = task.observed_rows.log_values_and_slopes(
+        [parameter.path for parameter in task.free],
+        log_parameters,
+        choice_values_by_path,
+        row_indices,
     )
-    for index, parameter in enumerate(task.free):
-        parameter_slopes = all_slopes[:, :, index][is_known]
+    for column_index, parameter in enumerate(task.free):
+        parameter_slopes = all_slopes[:, :, column_index][is_known]
         if (sum_of_squares := float(parameter_slopes @ parameter_slopes)) <= 0:
             continue
         log_shift = float(parameter_slopes @ residuals) / sum_of_squares
-        remainder = residuals - log_shift * parameter_slopes
+        remaining_residuals = residuals - log_shift * parameter_slopes
         if abs(log_shift) < LARGEST_LOG_SHIFT:
             factor_in_words = f"{np.exp(log_shift):.2f} times as much as elsewhere"
             yield (
-                1 - float(remainder @ remainder) / float(residuals @ residuals),
+                1 - float(remaining_residuals @ remaining_residuals) / float(residuals @ residuals),
                 f"goes with {parameter.path}: {factor_in_words}",
             )
 
 
 def _error_shares_by_growth(
-    task: EstimationTask, rows: Rows, residuals: Array, is_known: NDArray[np.bool_]
+    task: EstimationTask, row_indices: RowIndices, residuals: Array, is_known: NDArray[np.bool_]
 ) -> Iterator[tuple[float, str]]:
     """Yield, for each numeric column, the share of the squared residuals of a group that grows with
     the logarithm of the column, with a phrase on that growth.
     """
     centred_residuals = residuals - residuals.mean()
-    for path, column in task.observed.numbers.items():
-        if not (column[rows] > 0).all():
+    for path, column in task.observed_rows.numbers_by_path.items():
+        if not (column[row_indices] > 0).all():
             continue
-        doublings = np.log2(column[rows])
+        doublings = np.log2(column[row_indices])
         centred_doublings = np.broadcast_to(doublings - doublings.mean(), is_known.shape)[is_known]
         # The number is the same in all rows of the group: nothing grows with it.
         if (sum_of_squares := float(centred_doublings @ centred_doublings)) < 1e-9:
             continue
-        slope = float(centred_doublings @ centred_residuals) / sum_of_squares
-        remainder = residuals - slope * centred_doublings
+        residual_per_doubling = float(centred_doublings @ centred_residuals) / sum_of_squares
+        remaining_residuals = residuals - residual_per_doubling * centred_doublings
         reason = (
-            f"grows with {path}, {np.expm1(slope):+.0%} a doubling: something that depends on it is"
+            f"grows with {path}, {np.expm1(residual_per_doubling):+.0%} a doubling: something that"
+            " depends on it is"
             " not in the model"
         )
-        yield 1 - float(remainder @ remainder) / float(residuals @ residuals), reason
+        yield (
+            1 - float(remaining_residuals @ remaining_residuals) / float(residuals @ residuals),
+            reason,
+        )
 
 
-def widening_factor(groups: Sequence[GroupError]) -> float:
+def widening_factor(group_errors: Sequence[GroupError]) -> float:
     """Return the factor from 1 to `LARGEST_WIDENING` that makes intervals hold 90 % of the rows of
     groups that were left out, in the mean of the groups.
 
@@ -547,51 +600,61 @@ def widening_factor(groups: Sequence[GroupError]) -> float:
     Source: Lee, Barber, Willett, Distribution-free inference with hierarchical data, 2023, without
     the weight of the unknown group, which few groups do not allow.
     """
-    if not groups:
+    if not group_errors:
         return 1.0
-    ratios = np.concatenate([np.abs(np.array(group.residuals) / group.halves) for group in groups])
-    weights = np.concatenate(
-        [np.full(len(group.halves), 1 / len(group.halves) / len(groups)) for group in groups]
+    ratios = np.concatenate(
+        [
+            np.abs(np.array(group_error.residuals) / group_error.halves)
+            for group_error in group_errors
+        ]
     )
-    order = np.argsort(ratios)
-    index_of_quantile = np.searchsorted(np.cumsum(weights[order]), WANTED_COVERAGE - 1e-9)
-    return float(np.clip(ratios[order][index_of_quantile], 1.0, LARGEST_WIDENING))
+    weights = np.concatenate(
+        [
+            np.full(len(group_error.halves), 1 / len(group_error.halves) / len(group_errors))
+            for group_error in group_errors
+        ]
+    )
+    ascending_order = np.argsort(ratios)
+    index_of_quantile = np.searchsorted(np.cumsum(weights[ascending_order]), WANTED_COVERAGE - 1e-9)
+    return float(np.clip(ratios[ascending_order][index_of_quantile], 1.0, LARGEST_WIDENING))
 
 
-def widened_by_others(groups: Sequence[GroupError]) -> list[GroupError]:
+def with_intervals_widened_by_others(group_errors: Sequence[GroupError]) -> list[GroupError]:
     """Return the errors of groups, with the intervals of each widened by the factor that the other
     groups need; so its rows test the widening.
     """
     return [
-        _with_wider_intervals(group, widening_factor([*groups[:index], *groups[index + 1 :]]))
-        for index, group in enumerate(groups)
+        _with_wider_intervals(
+            group_error, widening_factor([*group_errors[:index], *group_errors[index + 1 :]])
+        )
+        for index, group_error in enumerate(group_errors)
     ]
 
 
-def _with_wider_intervals(group: GroupError, factor: float) -> GroupError:
+def _with_wider_intervals(group_error: GroupError, widening: float) -> GroupError:
     """Return the errors of a group whose prediction intervals, in logarithms, are wider by a
     factor.
     """
-    half_widths = factor * np.array(group.halves)
+    half_widths = widening * np.array(group_error.halves)
     return replace(
-        group,
-        coverage=float(np.mean(np.abs(group.residuals) <= half_widths)),
+        group_error,
+        coverage=float(np.mean(np.abs(group_error.residuals) <= half_widths)),
         width=float(np.median(np.exp(2 * half_widths))),
         halves=tuple(half_widths.tolist()),
-        widened=factor,
+        widened=widening,
     )
 
 
 def _estimation_results(
     task: EstimationTask,
     fit: _Fit,
-    errors: Sequence[GroupError],
+    group_errors: Sequence[GroupError],
     widening: float,
 ) -> Estimation:
     """Return the results of an estimation as plain data: the parameters of a fit, the errors of its
     groups and the widening of its intervals.
     """
-    observed = task.observed
+    observed = task.observed_rows
     posterior = fit.posterior
     chosen_values = tuple(
         ChosenValue(
@@ -602,13 +665,16 @@ def _estimation_results(
         )
         for (choice_index, owner), weights in fit.weights.items()
     )
-    predicted_logs, _ = predict_rows(task, fit, np.arange(task.count))
-    relative_errors = np.abs(np.expm1((predicted_logs - observed.logs)[np.isfinite(observed.logs)]))
+    predicted_logs, _ = predict_rows(task, fit, np.arange(task.row_count))
+    relative_errors = np.abs(
+        np.expm1((predicted_logs - observed.measured_logs)[np.isfinite(observed.measured_logs)])
+    )
     mean_score = None
     mean_simple_score = None
-    if len(errors) >= 3:
+    if len(group_errors) >= 3:
         residuals_and_half_widths = [
-            (np.array(error.residuals), np.array(error.halves)) for error in errors
+            (np.array(group_error.residuals), np.array(group_error.halves))
+            for group_error in group_errors
         ]
         mean_score, mean_simple_score = (
             float(scores.mean()) for scores in interval_scores_of_groups(residuals_and_half_widths)
@@ -616,21 +682,21 @@ def _estimation_results(
     return Estimation(
         model=observed.built.name,
         source=observed.table.file,
-        measured=observed.measured,
-        rows=int(np.isfinite(observed.logs).any(axis=0).sum()),
+        measured=observed.measured_names,
+        rows=int(np.isfinite(observed.measured_logs).any(axis=0).sum()),
         parameters=tuple(_estimated_parameters(task, fit)),
         choices=chosen_values,
-        groups=tuple(errors),
-        by=task.groups,
-        noise=tuple((posterior.deviations_of_noise / posterior.widened).tolist()),
-        noise_assumed=bool(posterior.freedom.min() < ENOUGH_FREEDOM),
+        groups=tuple(group_errors),
+        by=task.group_columns,
+        noise=tuple((posterior.deviations_of_noise / posterior.widening).tolist()),
+        noise_assumed=bool(posterior.degrees_of_freedom.min() < ENOUGH_FREEDOM),
         fitted_error=float(np.median(relative_errors)),
         widened=widening,
         score=mean_score,
         simple_score=mean_simple_score,
-        ignored=observed.ignored,
-        ignored_numbers=observed.ignored_numbers,
-        zeros=observed.zeros,
+        ignored=observed.ignored_headings,
+        ignored_numbers=observed.ignored_numeric_headings,
+        zeros=observed.zero_count_by_heading,
         names=tuple(
             [parameter.path for parameter in task.free]
             + [
@@ -642,7 +708,7 @@ def _estimation_results(
         covariance=tuple(map(tuple, posterior.covariance.tolist())),
         spread={
             f"{task.free[index].path} {column}": deviation
-            for (index, column), deviation in posterior.spread.items()
+            for (index, column), deviation in posterior.spread_by_parameter_and_column.items()
         },
     )
 
@@ -651,41 +717,44 @@ def _estimated_parameters(task: EstimationTask, fit: _Fit) -> Iterator[Estimated
     """Yield each free parameter with its interval of 90 % and the factors of its owners."""
     posterior = fit.posterior
     parameter_count = len(task.free)
-    for index, parameter in enumerate(task.free):
-        estimated_parameter = task.observed.built.entries[parameter.path]
-        deviation = float(posterior.deviations[index]) * posterior.widened
+    for parameter_index, parameter in enumerate(task.free):
+        parameter_entry = task.observed_rows.built.entries[parameter.path]
+        deviation = float(posterior.deviations[parameter_index]) * posterior.widening
         owner_factors = tuple(
             OwnerFactor(
                 f"{column}={owner}",
                 float(np.exp(posterior.centre[parameter_count + offset_index])),
-                float(posterior.spread[index, column]),
+                float(posterior.spread_by_parameter_and_column[parameter_index, column]),
             )
-            for offset_index, (parameter_index, column, owner) in enumerate(posterior.offsets)
-            if parameter_index == index
+            for offset_index, (parameter_of_offset, column, owner) in enumerate(posterior.offsets)
+            if parameter_of_offset == parameter_index
         )
-        log_value = float(posterior.centre[index])
+        log_value = float(posterior.centre[parameter_index])
         yield EstimatedParameter(
             parameter.path,
-            str(estimated_parameter.given.dimension),
-            estimated_parameter.meaning or estimated_parameter.given.meaning,
+            str(parameter_entry.given.dimension),
+            parameter_entry.meaning or parameter_entry.given.meaning,
             float(np.exp(log_value)),
             float(np.exp(log_value - NORMAL_90 * deviation)),
             float(np.exp(log_value + NORMAL_90 * deviation)),
             parameter.low,
             parameter.high,
-            float(posterior.deviations[index]) / parameter.prior.deviation,
+            float(posterior.deviations[parameter_index]) / parameter.prior.deviation,
             owner_factors,
         )
 
 
-def interval_scores_of_groups(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+def interval_scores_of_groups(
+    residuals_and_half_widths: Sequence[tuple[Array, Array]],
+) -> tuple[Array, Array]:
     """Return the interval scores (Gneiting and Raftery, 2007, section 6.2) of left-out rows in
     logarithms. Return also the scores of intervals of constant width, computed from the
     root-mean-square errors of the other groups.
 
     Parameters
     ----------
-    groups : residuals and halves of intervals of 90 % of each of at least three groups
+    residuals_and_half_widths : residuals and halves of intervals of 90 % of each of at least three
+        groups
 
     >>> own, simple = interval_scores_of_groups([(np.full(1, 0.1), np.full(1, 0.2))] * 3)
     >>> own.round(6).tolist(), bool((simple > own).all())
@@ -693,10 +762,10 @@ def interval_scores_of_groups(groups: Sequence[tuple[Array, Array]]) -> tuple[Ar
     """
     from scipy.stats import t
 
-    mean_squares = [float(np.mean(residuals**2)) for residuals, _ in groups]
+    mean_squares = [float(np.mean(residuals**2)) for residuals, _ in residuals_and_half_widths]
     scores = []
     simple_scores = []
-    for index, (residuals, half_widths) in enumerate(groups):
+    for index, (residuals, half_widths) in enumerate(residuals_and_half_widths):
         scores.append(_interval_score(residuals, half_widths))
         other_mean_squares = [
             mean_square

@@ -36,56 +36,63 @@ class Extrapolation:
 
     Parameters
     ----------
-    fitted : a fit
+    fitted_formula : a fit
     n : size of the problem; the largest one measured if None
-    reach : the largest number of processors with a prediction; as far as the formula goes if None
+    largest_predicted : the largest number of processors with a prediction; as far as the formula
+        goes if None
     """
 
-    fitted: FittedFormula
+    fitted_formula: FittedFormula
     n: float | None = None
-    reach: float | None = None
+    largest_predicted: float | None = None
 
     @cached_property
     def p(self) -> Array:
         """The numbers of processors at which the fit is evaluated."""
-        largest_number = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
-        largest_number = largest_number if self.reach is None else min(largest_number, self.reach)
-        spaced_numbers = MOST_CONSECUTIVE_NUMBERS * RATIO_OF_NUMBERS ** np.arange(
+        largest_count = self.fitted_formula.formula.largest_extrapolation_ratio * float(
+            self.fitted_formula.timings.p.max()
+        )
+        largest_count = (
+            largest_count
+            if self.largest_predicted is None
+            else min(largest_count, self.largest_predicted)
+        )
+        spaced_counts = MOST_CONSECUTIVE_NUMBERS * RATIO_OF_NUMBERS ** np.arange(
             1,
-            max(0.0, np.log(largest_number / MOST_CONSECUTIVE_NUMBERS) / np.log(RATIO_OF_NUMBERS))
+            max(0.0, np.log(largest_count / MOST_CONSECUTIVE_NUMBERS) / np.log(RATIO_OF_NUMBERS))
             + 1,
         )
-        processors: Array = np.unique(
+        processor_counts: Array = np.unique(
             [
-                *np.arange(1.0, min(MOST_CONSECUTIVE_NUMBERS, largest_number) + 1),
-                *np.minimum(np.round(spaced_numbers), largest_number),
-                largest_number,
+                *np.arange(1.0, min(MOST_CONSECUTIVE_NUMBERS, largest_count) + 1),
+                *np.minimum(np.round(spaced_counts), largest_count),
+                largest_count,
             ]
         )
-        return processors
+        return processor_counts
 
     @cached_property
     def time(self) -> Array:
         """The fitted times at the processor numbers `p` [s]."""
-        return self.fitted.predict(self.p, self.n)
+        return self.fitted_formula.predict(self.p, self.n)
 
     @cached_property
     def base_processors(self) -> float:
         """The smallest number of processors of the largest size measured, over which speed-ups are
         computed.
         """
-        return base_of(self.fitted.timings)
+        return base_processors_of(self.fitted_formula.timings)
 
     @cached_property
     def base_time(self) -> float:
         """The time of the fit on `base_processors` processors [s]."""
-        return float(self.fitted.predict(np.array([self.base_processors]), self.n)[0])
+        return float(self.fitted_formula.predict(np.array([self.base_processors]), self.n)[0])
 
     def _speedup_over_base(self, p: Array, time: Array) -> Array:
         """Return the speed-up over the base b, T(b) / T(p) for a shared work, else p T(b) / (b
         T(p)).
         """
-        work_ratio = p / self.base_processors if self.fitted.timings.weak_scaling else 1.0
+        work_ratio = p / self.base_processors if self.fitted_formula.timings.weak_scaling else 1.0
         speedups: Array = self.base_time / time * work_ratio
         return speedups
 
@@ -112,28 +119,28 @@ class Extrapolation:
         coarse_index = choose_index(self.p, self.time)
         if coarse_index is None:
             return None
-        nearby_numbers = np.arange(
+        nearby_counts = np.arange(
             self.p[max(coarse_index - steps_before, 0)],
             self.p[min(coarse_index + steps_after, len(self.p) - 1)] + 1,
         )
-        times = self.fitted.predict(nearby_numbers, self.n)
-        index = choose_index(nearby_numbers, times)
+        times = self.fitted_formula.predict(nearby_counts, self.n)
+        index = choose_index(nearby_counts, times)
         assert index is not None
-        return float(nearby_numbers[index]), float(times[index])
+        return float(nearby_counts[index]), float(times[index])
 
-    def fastest(self) -> tuple[int, float] | None:
+    def fastest_point(self) -> tuple[int, float] | None:
         """Return the number of processors with the least time for a fixed amount of work, p_x, and
         that time [s]; None if there is none.
 
         There is none if the time still falls at the largest number evaluated
-        (`TimeFormula.horizon`), or if every processor has work of its own: more processors then
-        never shorten a cycle.
+        (`TimeFormula.largest_extrapolation_ratio`), or if every processor has work of its own: more
+        processors then never shorten a cycle.
         """
         evaluated_times = self.time
         # A model that levels off is fastest at the end to the last digit; that is not a minimum.
-        if self.fitted.timings.weak_scaling or not evaluated_times[-1] > evaluated_times.min() * (
-            1 + 1e-9
-        ):
+        if self.fitted_formula.timings.weak_scaling or not evaluated_times[
+            -1
+        ] > evaluated_times.min() * (1 + 1e-9):
             return None
         count_and_time = self._refine_choice(lambda p, times: int(np.argmin(times)), 1, 1)
         return None if count_and_time is None else (int(count_and_time[0]), count_and_time[1])
@@ -141,8 +148,8 @@ class Extrapolation:
     def largest_speedup(self) -> tuple[float, int]:
         """Return the largest speed-up of the fit over the base, and the number of processors there.
 
-        If it still grows at the largest number evaluated (`TimeFormula.horizon`), it is the one
-        there.
+        If it still grows at the largest number evaluated
+        (`TimeFormula.largest_extrapolation_ratio`), it is the one there.
         """
 
         def index_of_largest(p: Array, time: Array) -> int:
@@ -155,7 +162,7 @@ class Extrapolation:
         p, time = count_and_time
         return float(self._speedup_over_base(np.array([p]), np.array([time]))[0]), int(p)
 
-    def first_of_level(self) -> int | None:
+    def first_level_processors(self) -> int | None:
         """Return the smallest number of processors with the largest speed-up, within `LEVEL`, where
         more processors change the speed-up no further; None if it falls again, or still grows at
         the largest number evaluated.
@@ -172,7 +179,7 @@ class Extrapolation:
         first_count = int(count_and_time[0])
         return first_count if self.p[-1] >= RATIO_OF_LEVEL * first_count else None
 
-    def largest_efficient(self, efficiency: float) -> int:
+    def largest_efficient_processors(self, efficiency: float) -> int:
         """Return the largest number of processors up to which the efficiency of the fit is at least
         the given efficiency.
 
@@ -193,12 +200,14 @@ class Extrapolation:
         return int(self.p[-1]) if count_and_time is None else max(1, int(count_and_time[0]) - 1)
 
 
-def base_of(timings: Timings) -> float:
+def base_processors_of(timings: Timings) -> float:
     """Return the smallest number of processors of the largest size measured."""
     return float(timings.select(timings.n == timings.n.max()).p.min())
 
 
-def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Array) -> Array:
+def sizes_needed(
+    fitted_formula: FittedFormula, p: float, efficiency: float, thetas: Array
+) -> Array:
     """Return the smallest problem size at which `p` processors keep an efficiency over the smallest
     number of processors measured, for each set of parameters.
 
@@ -207,40 +216,44 @@ def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Arr
 
     Parameters
     ----------
-    fitted : a fit to several sizes
+    fitted_formula : a fit to several sizes
     p : processors
     efficiency : wanted, above 0 and at most 1 [1]
     thetas : sets of parameters in the place of those fitted, (D, k)
     """
-    return np.array([_size_needed(fitted, p, efficiency, theta) for theta in thetas])
+    return np.array([_size_needed(fitted_formula, p, efficiency, theta) for theta in thetas])
 
 
-def size_needed(fitted: FittedFormula, p: float, efficiency: float) -> float | None:
+def size_needed(fitted_formula: FittedFormula, p: float, efficiency: float) -> float | None:
     """Return the size needed by the fitted parameters (see `sizes_needed`); None if the data have
     one size only, or if no size is enough.
     """
-    if not fitted.timings.has_sizes:
+    if not fitted_formula.timings.has_sizes:
         return None
-    size = _size_needed(fitted, p, efficiency, fitted.theta)
-    return size if size < LARGEST_SIZE_RATIO * fitted.timings.n.max() else None
+    size = _size_needed(fitted_formula, p, efficiency, fitted_formula.theta)
+    return size if size < LARGEST_SIZE_RATIO * fitted_formula.timings.n.max() else None
 
 
-def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Array) -> float:
+def _size_needed(fitted_formula: FittedFormula, p: float, efficiency: float, theta: Array) -> float:
     """Return the smallest size at which `p` processors keep an efficiency, between the smallest
     size measured and `LARGEST_SIZE_RATIO` times the largest.
     """
     from scipy.optimize import brentq
 
     def excess_efficiency(log_size: float) -> float:
-        base_time, time = fitted.formula.times(
-            theta[None], fitted.timings.points([base, p], float(np.exp(log_size)))
+        base_time, time = fitted_formula.formula.times(
+            theta[None],
+            fitted_formula.timings.points([base_processors, p], float(np.exp(log_size))),
         )[0]
-        return float(base_time / time / (1.0 if timings.weak_scaling else p / base)) - efficiency
+        return (
+            float(base_time / time / (1.0 if timings.weak_scaling else p / base_processors))
+            - efficiency
+        )
 
-    timings = fitted.timings
-    base = base_of(timings)
-    smallest_size = float(fitted.timings.n.min())
-    largest_size = LARGEST_SIZE_RATIO * float(fitted.timings.n.max())
+    timings = fitted_formula.timings
+    base_processors = base_processors_of(timings)
+    smallest_size = float(fitted_formula.timings.n.min())
+    largest_size = LARGEST_SIZE_RATIO * float(fitted_formula.timings.n.max())
     if excess_efficiency(np.log(smallest_size)) >= 0 or excess_efficiency(np.log(largest_size)) < 0:
         return smallest_size if excess_efficiency(np.log(smallest_size)) >= 0 else largest_size
     return float(

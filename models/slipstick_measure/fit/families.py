@@ -26,7 +26,7 @@ from slipstick_measure.fit.formula import (
     Basis,
     Family,
     FitParameter,
-    Lost,
+    LostTimes,
     TimeFormula,
     Timings,
     linear_formula,
@@ -110,7 +110,7 @@ def _formula_of_law(
         )
         return times
 
-    def lost(theta: Array, points: Timings) -> Lost:
+    def lost_times(theta: Array, points: Timings) -> LostTimes:
         times_with_terms = [
             time(theta * (np.arange(len(theta)) <= term_index), points)
             for term_index in range(1, len(theta))
@@ -121,7 +121,7 @@ def _formula_of_law(
             for cause, (time_before, time_after) in zip(causes, time_pairs, strict=True)
         }
 
-    def starts(points: Timings) -> list[Array]:
+    def starting_points(points: Timings) -> list[Array]:
         coefficients = nonnegative_coefficients(
             np.column_stack([term(points) for term in terms]) / work_divisor(points)[:, None],
             points.time,
@@ -129,7 +129,7 @@ def _formula_of_law(
         first_coefficient = coefficients[0] if coefficients[0] > 0 else float(points.time[0])
         return [np.array([first_coefficient, *(coefficients[1:] / first_coefficient)])]
 
-    return TimeFormula(name, text, parameters, time, starts, lost=lost)
+    return TimeFormula(name, text, parameters, time, starting_points, lost_times=lost_times)
 
 
 _TERMS: list[Basis] = [
@@ -229,15 +229,15 @@ def _cycle_times_by_sum(time_outside: Array, demands: Array, populations: Array)
     Source: Buzen, Comm. ACM 16(9), 1973 (normalizing constants).
     """
     smallest_number = np.finfo(float).tiny
-    mean_demand = np.maximum(demands.mean(axis=1), smallest_number)[:, None]
+    mean_demands = np.maximum(demands.mean(axis=1), smallest_number)[:, None]
     # Below 1e-9 the difference changes no digit, for its square counts; at 0 it could not divide.
-    half_difference = np.maximum(np.ptp(demands, axis=1)[:, None] / 2 / mean_demand, 1e-9)
+    half_differences = np.maximum(np.ptp(demands, axis=1)[:, None] / 2 / mean_demands, 1e-9)
     log_time_outside = np.log(np.maximum(time_outside, smallest_number))[:, None]
     customers_inside = np.arange(populations.max() + 1)[None]
     log_inside = (
-        customers_inside * np.log(mean_demand)
-        + (customers_inside + 1) / 2 * np.log1p(-(half_difference**2))
-        + np.log(np.sinh((customers_inside + 1) * np.arctanh(half_difference)) / half_difference)
+        customers_inside * np.log(mean_demands)
+        + (customers_inside + 1) / 2 * np.log1p(-(half_differences**2))
+        + np.log(np.sinh((customers_inside + 1) * np.arctanh(half_differences)) / half_differences)
     )
 
     def log_constant(customers: Array) -> Array:
@@ -297,11 +297,11 @@ def _cycle_times_of_few_stations(time_outside: Array, demands: Array, population
             )
             return times_of_one_station
         smaller_demand = sorted_demands[:, 1]
-        ratio = np.exp(log_sums[1] - log_sums[0])
-        demand_difference = larger_demand - smaller_demand * ratio
+        state_sum_ratio = np.exp(log_sums[1] - log_sums[0])
+        demand_difference = larger_demand - smaller_demand * state_sum_ratio
         numerator = positive_time_outside * (larger_demand - smaller_demand) * probability_alone
         times: Array = (
-            numerator + populations * (larger_demand**2 - smaller_demand**2 * ratio)
+            numerator + populations * (larger_demand**2 - smaller_demand**2 * state_sum_ratio)
         ) / demand_difference
     return times
 
@@ -313,8 +313,8 @@ processor time and 28 MB to be imported."""
 
 def _are_few_and_whole(numbers: Array) -> bool:
     """Return whether numbers of customers are whole and at most `MOST_SUMMED_CUSTOMERS`."""
-    is_few = numbers.max(initial=0) <= MOST_SUMMED_CUSTOMERS
-    return bool(is_few and np.equal(numbers % 1, 0).all())
+    are_few = numbers.max(initial=0) <= MOST_SUMMED_CUSTOMERS
+    return bool(are_few and np.equal(numbers % 1, 0).all())
 
 
 @cache
@@ -326,8 +326,8 @@ def _log_factorials() -> Array:
 def _log_factorial(numbers: Array) -> Array:
     """Return the logarithm of the factorial; infinity for negative numbers."""
     if _are_few_and_whole(numbers):
-        factorials = _log_factorials()[np.maximum(numbers, 0).astype(int)]
-        return np.where(numbers < 0, np.inf, factorials)
+        log_factorials = _log_factorials()[np.maximum(numbers, 0).astype(int)]
+        return np.where(numbers < 0, np.inf, log_factorials)
     from scipy.special import gammaln
 
     return np.asarray(gammaln(numbers + 1))
@@ -340,32 +340,32 @@ def _log_state_sum(customers: Array, load: Array) -> Array:
     """
     are_few = customers.size * (customers.max(initial=0) + 1) <= MOST_SUMMED_TERMS
     if are_few and _are_few_and_whole(customers):
-        left = customers[..., None] - np.arange(customers.max(initial=0) + 1)
-        log_terms = left * np.log(load)[..., None] - _log_factorial(left)
-        log_ends = _log_factorial(customers) - customers * np.log(load)
-        return np.asarray(_log_of_sum(np.moveaxis(log_terms, -1, 0)) + log_ends)
+        customers_left = customers[..., None] - np.arange(customers.max(initial=0) + 1)
+        log_terms = customers_left * np.log(load)[..., None] - _log_factorial(customers_left)
+        log_factors = _log_factorial(customers) - customers * np.log(load)
+        return np.asarray(_log_of_sum(np.moveaxis(log_terms, -1, 0)) + log_factors)
     from scipy.special import gammaincc, gammaln
 
     probability_below = gammaincc(customers + 1, load)
-    log_term = customers * np.log(load) - load - gammaln(customers + 1)
-    is_far = probability_below < 1e-250
-    log_sums: Array = np.log(np.where(is_far, 1.0, probability_below)) - log_term
-    if is_far.any():
-        largest_log_term = float((customers[is_far] / load[is_far]).max())
-        term_count = 2 + int(-40 / np.log(min(max(largest_log_term, 1e-18), 0.9999)))
-        customers_left = np.maximum(customers[is_far, None] - np.arange(term_count), 0.0)
-        log_sums[is_far] = np.log1p(
-            np.cumprod(customers_left / load[is_far, None], axis=1).sum(axis=1)
+    log_probabilities = customers * np.log(load) - load - gammaln(customers + 1)
+    has_underflow = probability_below < 1e-250
+    log_sums: Array = np.log(np.where(has_underflow, 1.0, probability_below)) - log_probabilities
+    if has_underflow.any():
+        largest_term_ratio = float((customers[has_underflow] / load[has_underflow]).max())
+        term_count = 2 + int(-40 / np.log(min(max(largest_term_ratio, 1e-18), 0.9999)))
+        customers_left_of_row = np.maximum(
+            customers[has_underflow, None] - np.arange(term_count), 0.0
+        )
+        log_sums[has_underflow] = np.log1p(
+            np.cumprod(customers_left_of_row / load[has_underflow, None], axis=1).sum(axis=1)
         )
     return log_sums
 
 
 def _times_by_recursion(time_outside: Array, demands: Array, populations: Array) -> Array:
     """Return cycle times by mean value analysis, customer by customer."""
-    cycle_times: Array = (
-        populations / _solve_network(time_outside, demands, populations).throughput[:, 0]
-    )
-    return cycle_times
+    times: Array = populations / _solve_network(time_outside, demands, populations).throughput[:, 0]
+    return times
 
 
 def _solve_network(
@@ -408,13 +408,16 @@ def _formulas_of_closed_queue(station_count: int) -> _MakeFormulas:
         times: Array = cycle_times(theta[0], theta[1:].T, points.p) / work_divisor(points)
         return times
 
-    def lost(theta: Array, points: Timings) -> Lost:
+    def lost_times(theta: Array, points: Timings) -> LostTimes:
         waits = (
             _solve_network(theta[0], theta[1:], points.p).residence[:, 0] - theta[1:]
         ) / work_divisor(points)[:, None]
-        return {f"waiting for {name}": waits[:, index] for index, name in enumerate(demand_names)}
+        return {
+            f"waiting for {name}": waits[:, station_column]
+            for station_column, name in enumerate(demand_names)
+        }
 
-    def starts(points: Timings) -> list[Array]:
+    def starting_points(points: Timings) -> list[Array]:
         work_times = points.time * work_divisor(points)
         least_work_time = float(work_times.min())
         last_slope = float((work_times / points.p).min())
@@ -425,7 +428,7 @@ def _formulas_of_closed_queue(station_count: int) -> _MakeFormulas:
             np.array(
                 [
                     max(least_work_time - demand_guess, 0.05 * least_work_time),
-                    *(demand_guess * 0.5**station for station in range(station_count)),
+                    *(demand_guess * 0.5**station_index for station_index in range(station_count)),
                 ]
             )
             for demand_guess in demand_guesses
@@ -433,7 +436,9 @@ def _formulas_of_closed_queue(station_count: int) -> _MakeFormulas:
 
     def formulas(timings: Timings) -> Iterator[TimeFormula]:
         text = f"T = cycle of a closed queueing network{_divisor_text(timings)}"
-        yield TimeFormula(f"queue-{station_count}", text, parameters, time, starts, lost=lost)
+        yield TimeFormula(
+            f"queue-{station_count}", text, parameters, time, starting_points, lost_times=lost_times
+        )
 
     return formulas
 
@@ -445,7 +450,7 @@ for _stations, _word in (1, "one station"), (2, "two stations"):
     )
 
 
-def expected_largest(counts: Array) -> Array:
+def expected_largest(number_counts: Array) -> Array:
     r"""Return the expected largest of N independent standard normal numbers, for each N.
 
     ::
@@ -454,25 +459,31 @@ def expected_largest(counts: Array) -> Array:
 
     Parameters
     ----------
-    counts : N, at least 1, (M,)
+    number_counts : N, at least 1, (M,)
 
     Source: David and Nagaraja, Order Statistics, 3rd edition, 2003, section 3.1.
 
     >>> expected_largest(np.array([1.0, 2.0, 3.0, 10.0])).round(5).tolist()
     [0.0, 0.56419, 0.84628, 1.53875]
     """
-    return np.array([_mean_largest_of_normals(float(count)) for count in counts])
+    return np.array(
+        [_mean_largest_of_normals(float(number_count)) for number_count in number_counts]
+    )
 
 
 @cache
-def _mean_largest_of_normals(count: float) -> float:
-    """Return the expected largest of `count` independent standard normal numbers."""
+def _mean_largest_of_normals(number_count: float) -> float:
+    """Return the expected largest of `number_count` independent standard normal numbers."""
     from scipy.special import ndtr
 
-    bounds = np.linspace(
+    abscissas = np.linspace(
         0.0, 12.0, 4801
     )  # beyond 12, the largest of 10^30 adds nothing to 15 digits
-    return float(np.trapezoid(1 - ndtr(bounds) ** count - ndtr(-bounds) ** count, bounds))
+    return float(
+        np.trapezoid(
+            1 - ndtr(abscissas) ** number_count - ndtr(-abscissas) ** number_count, abscissas
+        )
+    )
 
 
 @_register_family(
@@ -486,7 +497,7 @@ def _phase_barrier_formulas(timings: Timings) -> Iterator[TimeFormula]:
     """
     is_weak_scaling = timings.weak_scaling
 
-    def spread(points: Timings) -> Array:
+    def spread_column(points: Timings) -> Array:
         return expected_largest(points.p) / (
             np.ones(len(points)) if points.weak_scaling else np.sqrt(points.p)
         )
@@ -503,14 +514,14 @@ def _phase_barrier_formulas(timings: Timings) -> Iterator[TimeFormula]:
             ),
             (
                 FitParameter("spread", "s", "standard deviation of the work between two barriers"),
-                spread,
+                spread_column,
             ),
             (
                 FitParameter("step", "s", "cost of the barrier per doubling of processors"),
                 lambda at: np.log2(at.p),
             ),
         ],
-        lost={"spread": "waiting for the slowest", "step": "barrier"},
+        cause_by_parameter={"spread": "waiting for the slowest", "step": "barrier"},
     )
 
 
@@ -532,16 +543,19 @@ def _closed_queue_formulas(timings: Timings) -> Iterator[TimeFormula]:
         ) / work_divisor(points)
         return times
 
-    def starts(points: Timings) -> list[Array]:
-        work = float((points.time * work_divisor(points)).min())
-        return [np.array([fraction * work, (1 - fraction) * work]) for fraction in (0.05, 0.3, 0.7)]
+    def starting_points(points: Timings) -> list[Array]:
+        least_work_time = float((points.time * work_divisor(points)).min())
+        return [
+            np.array([fraction * least_work_time, (1 - fraction) * least_work_time])
+            for fraction in (0.05, 0.3, 0.7)
+        ]
 
     parameters = (
         FitParameter("outside", "s", "time outside the queue"),
         FitParameter("service", "s", "service demand at a queue with all servers of the hardware"),
     )
     text = f"T = cycle of a closed queue with {timings.servers} servers{_divisor_text(timings)}"
-    yield TimeFormula("servers", text, parameters, time, starts)
+    yield TimeFormula("servers", text, parameters, time, starting_points)
 
 
 def _log_of_sum(logarithms: Array) -> Array:
@@ -554,7 +568,7 @@ def _log_of_sum(logarithms: Array) -> Array:
 
 
 def repairman_cycle_time(
-    time_outside: Array, service: Array, servers: int, populations: Array
+    time_outside: Array, service_demand: Array, servers: int, populations: Array
 ) -> Array:
     """Return the exact mean cycle time of N customers at a station with c servers [s].
 
@@ -564,7 +578,7 @@ def repairman_cycle_time(
 
     Parameters
     ----------
-    time_outside, service : Z and D [s], numbers or (M,)
+    time_outside, service_demand : Z and D [s], numbers or (M,)
     servers : c
     populations : N, (M,)
 
@@ -576,10 +590,11 @@ def repairman_cycle_time(
     positive_time_outside = np.maximum(
         np.broadcast_to(time_outside, customers.shape), smallest_number
     )
-    positive_service = np.maximum(
-        np.broadcast_to(service, customers.shape), positive_time_outside * 1e-250 + smallest_number
+    positive_demand = np.maximum(
+        np.broadcast_to(service_demand, customers.shape),
+        positive_time_outside * 1e-250 + smallest_number,
     )
-    time_ratio = positive_time_outside / positive_service
+    time_ratio = positive_time_outside / positive_demand
     customers_inside = np.arange(min(servers, int(customers.max())) + 1.0)[:, None]
     log_weights = (
         _log_factorial(customers)
@@ -593,7 +608,7 @@ def repairman_cycle_time(
         )
     log_servers = np.log(np.maximum(customers_inside, smallest_number))
     busy_servers = np.exp(_log_of_sum(log_weights + log_servers) - _log_of_sum(log_weights))
-    times: Array = customers * positive_service / busy_servers
+    times: Array = customers * positive_demand / busy_servers
     return times
 
 
@@ -625,14 +640,14 @@ def _saturating_formulas(timings: Timings) -> Iterator[TimeFormula]:
     processors_per_domain = timings.domain
 
     def time(theta: Array, points: Timings) -> Array:
-        serial_time, work, floor = theta
+        serial_time, work, least_domain_time = theta
         domains = np.ceil(points.p / points.domain) if points.domain else np.ones(len(points))
         times: Array = (
-            serial_time + _smooth_maximum(work, floor * points.p / domains)
+            serial_time + _smooth_maximum(work, least_domain_time * points.p / domains)
         ) / work_divisor(points)
         return times
 
-    def starts(points: Timings) -> list[Array]:
+    def starting_points(points: Timings) -> list[Array]:
         work_times = points.time * work_divisor(points)
         least_work_time = float(work_times.min())
         least_slope = float((work_times / points.p).min())
@@ -658,7 +673,7 @@ def _saturating_formulas(timings: Timings) -> Iterator[TimeFormula]:
     text = f"T = rest{divisor_text} + max(work{divisor_text}, floor{domains_text})"
     if timings.weak_scaling:
         text = f"T = rest + max(work, floor p{domains_text})"
-    yield TimeFormula("saturating", text, parameters, time, starts)
+    yield TimeFormula("saturating", text, parameters, time, starting_points)
 
 
 @_register_family("nodes", "work that is slower by a part beyond one node", "own")
@@ -670,16 +685,16 @@ def _formulas_with_nodes(timings: Timings) -> Iterator[TimeFormula]:
         raise NoAnswerError("say how many processors a node has (--domain)")
 
     def time(theta: Array, points: Timings) -> Array:
-        work, serial, slower = theta
+        work, serial, slowdown = theta
         is_beyond_node = points.p > (points.domain or 1)
-        times: Array = (work * (1 + slower * is_beyond_node) + serial * points.p) / work_divisor(
+        times: Array = (work * (1 + slowdown * is_beyond_node) + serial * points.p) / work_divisor(
             points
         )
         return times
 
-    def starts(points: Timings) -> list[Array]:
+    def starting_points(points: Timings) -> list[Array]:
         work = float((points.time * work_divisor(points)).min())
-        return [np.array([work, 1e-3 * work, slower]) for slower in (0.01, 0.3)]
+        return [np.array([work, 1e-3 * work, slowdown]) for slowdown in (0.01, 0.3)]
 
     parameters = (
         FitParameter("work", "s", "work that is shared"),
@@ -687,7 +702,7 @@ def _formulas_with_nodes(timings: Timings) -> Iterator[TimeFormula]:
         FitParameter("slower", "1", "part by which processors of several nodes are slower"),
     )
     text = f"T = work (1 + slower [p > {timings.domain}]){_divisor_text(timings)} + serial"
-    yield TimeFormula("nodes", text, parameters, time, starts)
+    yield TimeFormula("nodes", text, parameters, time, starting_points)
 
 
 _POWERS = sorted({Fraction(k, 4) for k in range(13)} | {Fraction(k, 3) for k in range(10)})
@@ -722,7 +737,7 @@ def _latency_formulas(timings: Timings) -> Iterator[TimeFormula]:
             text,
             terms,
             chosen_exponents=2 + timings.has_sizes,
-            lost={"latency": "latency"},
+            cause_by_parameter={"latency": "latency"},
         )
 
 
@@ -735,17 +750,20 @@ def _power_log_formulas(timings: Timings) -> Iterator[TimeFormula]:
     """Yield formulas with one power of p times one power of log p; falling powers only where the
     work is divided among processors.
     """
-    constant: tuple[FitParameter, Basis] = (
+    constant_term: tuple[FitParameter, Basis] = (
         FitParameter("constant", "s", "part that does not depend on p"),
         _TERMS[0],
     )
-    yield linear_formula("power-log", "T = constant", [constant])
+    yield linear_formula("power-log", "T = constant", [constant_term])
     falling_powers = [] if timings.weak_scaling else [-power for power in _POWERS if 0 < power <= 1]
     for power, log_power in product([*falling_powers, *_POWERS], _LOG_POWERS):
         if power or log_power:
-            term = (FitParameter("factor", "s", "of the term in p"), _power_basis(power, log_power))
+            power_term = (
+                FitParameter("factor", "s", "of the term in p"),
+                _power_basis(power, log_power),
+            )
             text = f"T = constant + factor {_term_text('p', power, log_power)}"
-            yield linear_formula("power-log", text, [constant, term], chosen_exponents=2)
+            yield linear_formula("power-log", text, [constant_term, power_term], chosen_exponents=2)
 
 
 def _power_basis(power: Fraction, log_power: int, size_power: Fraction = Fraction(0)) -> Basis:

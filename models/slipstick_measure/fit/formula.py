@@ -70,18 +70,18 @@ class Timings:
     @property
     def processors(self) -> Array:
         """The distinct numbers of processors, ascending."""
-        distinct: Array = np.unique(self.p)
-        return distinct
+        distinct_counts: Array = np.unique(self.p)
+        return distinct_counts
 
     @cached_property
     def distinct_points(self) -> tuple[Array, Array, NDArray[np.intp]]:
         """The processors and the sizes of the K distinct points, (K,) each, and the index of the
         point of each observation, (M,).
         """
-        distinct_values, point_of_row = np.unique(
+        distinct_values, point_index_of_row = np.unique(
             np.stack([self.p, self.n]), axis=1, return_inverse=True
         )
-        return distinct_values[0], distinct_values[1], point_of_row.reshape(-1)
+        return distinct_values[0], distinct_values[1], point_index_of_row.reshape(-1)
 
     @cached_property
     def _repeated_points(self) -> dict[int, Timings]:
@@ -148,13 +148,13 @@ class Observations(NamedTuple):
 
 
 def observations_of(
-    runs: Measurements, region: str | None = None, size: float | None = None
+    measurements: Measurements, region: str | None = None, size: float | None = None
 ) -> Observations:
     """Choose the values to fit from a table: elapsed times, else cycle times, else throughputs.
 
     Parameters
     ----------
-    runs : the measurements
+    measurements : the measurements
     region : part of the program; the whole if None
     size : of the problem; all sizes if None
 
@@ -169,11 +169,11 @@ def observations_of(
     >>> observations_of(Measurements(tuple(table))).timings().time.tolist()
     [2.0, 2.0, 2.0]
     """
-    points = reduce_repetitions(runs)[0]
+    points = reduce_repetitions(measurements)[0]
     regions = regions_of(points, region)
     whole_region = regions.whole
     runs_by_metric: dict[str, list[Measurement]] = {}
-    for run in runs.records:
+    for run in measurements.records:
         if (
             run.metric in ("time", "cycle", "throughput")
             and run.region == whole_region
@@ -185,7 +185,7 @@ def observations_of(
             ", ".join(sorted(runs_by_metric, key=["time", "cycle", "throughput"].index))
             or "none of them"
         )
-        has_speedups = any(run.metric == "speedup" for run in runs.records)
+        has_speedups = any(run.metric == "speedup" for run in measurements.records)
         way_out = "; take speed-ups for rates: --column throughput=NAME" if has_speedups else ""
         raise ModelError(
             "a fit needs times, cycles or throughputs, one of the three; there are"
@@ -194,11 +194,11 @@ def observations_of(
     ((metric, runs_of_metric),) = runs_by_metric.items()
     chosen_runs = [run for run in runs_of_metric if size is None or run.n == size]
     if not chosen_runs:
-        sizes = ", ".join(
+        sizes_text = ", ".join(
             f"{size:g}" for size in sorted({run.n for run in runs_of_metric if run.n is not None})
         )
         raise ModelError(
-            f"no run has the size {size:g}; known: {sizes or 'none, for no run has a size'}"
+            f"no run has the size {size:g}; known: {sizes_text or 'none, for no run has a size'}"
         )
     if run_with_zero := next((run for run in chosen_runs if not run.value > 0), None):
         raise ModelError(
@@ -206,21 +206,28 @@ def observations_of(
         )
     chosen_points = [point for point in points if size is None or point.n == size]
     has_causes = region is None and metric != "throughput"
-    causes = _measured_causes(runs, chosen_points, regions.parts, metric) if has_causes else ()
+    causes = (
+        _measured_causes(measurements, chosen_points, regions.parts, metric) if has_causes else ()
+    )
     if metric != "time":
-        return Observations(metric, chosen_runs, runs.member, runs.rate, tuple(causes))
-    times = {
+        return Observations(
+            metric, chosen_runs, measurements.member, measurements.rate, tuple(causes)
+        )
+    time_by_point_index = {
         index: time
         for index, point in enumerate(points)
         if (time := point.find("time", whole_region)) is not None
     }
-    if growth_of(runs, points, times).weak:
+    if growth_of(measurements, points, time_by_point_index).weak:
         metric, chosen_runs = "cycle", [replace(run, n=None) for run in chosen_runs]
-    return Observations(metric, chosen_runs, runs.member, causes=tuple(causes))
+    return Observations(metric, chosen_runs, measurements.member, causes=tuple(causes))
 
 
 def _measured_causes(
-    runs: Measurements, points: Sequence[MeasuredPoint], parts: Sequence[str], metric: str
+    measurements: Measurements,
+    points: Sequence[MeasuredPoint],
+    part_regions: Sequence[str],
+    metric: str,
 ) -> Iterator[MeasuredCause]:
     """Yield the measured parts of the program and causes of lost time, each with its seconds of one
     processor by number of processors. A cause is left out if only its excess over one processor
@@ -228,17 +235,19 @@ def _measured_causes(
 
     Parameters
     ----------
-    runs : the measurements
+    measurements : the measurements
     points : those to fit
-    parts : regions inside the whole
+    part_regions : regions inside the whole
     metric : of the times
     """
     from slipstick_measure.fit.measured_causes import MeasuredCause
 
     causes = dict.fromkeys(cause for point in points for cause in point.regions("wait"))
     seconds_by_name = {
-        part: {point.p: time.value for point in points if (time := point.find(metric, part))}
-        for part in parts
+        part_region: {
+            point.p: time.value for point in points if (time := point.find(metric, part_region))
+        }
+        for part_region in part_regions
     }
     seconds_by_name |= {
         cause: {
@@ -247,7 +256,7 @@ def _measured_causes(
             if (wait := point.total("wait", cause)) is not None
         }
         for cause in causes
-        if cause not in runs.excess
+        if cause not in measurements.excess
     }
     for name, seconds_by_processors in seconds_by_name.items():
         processor_counts, cause_times = (
@@ -258,28 +267,28 @@ def _measured_causes(
         yield MeasuredCause(name, processor_counts[ascending_order], cause_times[ascending_order])
 
 
-def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:
+def timing_notes(measurements: Measurements, region: str | None = None) -> list[Problem]:
     """Return the notes on a table that precede a fit: on reading, repetitions, metrics, regions and
     superlinear speed-up.
 
     Parameters
     ----------
-    runs, region : as for `observations_of`
+    measurements, region : as for `observations_of`
     """
-    points, repetition_notes = reduce_repetitions(runs)
-    notes = [*runs.notes, *repetition_notes, *unknown_metric_notes(runs.records)]
+    points, repetition_notes = reduce_repetitions(measurements)
+    notes = [*measurements.notes, *repetition_notes, *unknown_metric_notes(measurements.records)]
     regions = regions_of(points, region)
     whole_region = regions.whole
     notes += [] if region else regions.notes  # why parts of the time are no causes
-    times = {
+    time_by_point = {
         (point.p, point.n): measured_time
         for point in points
         if (measured_time := point.find("time", whole_region))
     }
-    for (_, n), measured_time in times.items():
-        if single_times := times.get((1, n)):
+    for (_, n), measured_time in time_by_point.items():
+        if single_time := time_by_point.get((1, n)):
             notes += superlinear_speedup_notes(
-                measured_time.run, single_times.value / measured_time.value
+                measured_time.run, single_time.value / measured_time.value
             )
     return list(dict.fromkeys(notes))
 
@@ -295,7 +304,7 @@ class FitParameter:
     lower: float = 0.0
 
 
-Lost = Mapping[str, Array]
+LostTimes = Mapping[str, Array]
 """Processor time that is not useful, by cause, at each point [s]."""
 
 
@@ -309,23 +318,23 @@ class TimeFormula:
     text : the formula in plain text
     parameters : its free parameters
     time : from parameters, (k,) or (k, M), and timings, the times at their points [s]
-    starts : from timings, parameters at which a search begins; several where there may be several
-        minima
+    starting_points : from timings, parameters at which a search begins; several where there may be
+        several minima
     chosen_exponents : exponents chosen by looking at the data, which count as parameters
-    horizon : limits, such as the fastest number of processors, are sought up to this multiple of
-        the largest number measured [1]
-    lost : from parameters and timings, the lost times by cause; nothing where the formula has no
-        causes
+    largest_extrapolation_ratio : limits, such as the fastest number of processors, are sought up to
+        this multiple of the largest number measured [1]
+    lost_times : from parameters and timings, the lost times by cause; nothing where the formula has
+        no causes
     """
 
     family: str
     text: str
     parameters: tuple[FitParameter, ...]
     time: Callable[[Array, Timings], Array]
-    starts: Callable[[Timings], Sequence[Array]]
+    starting_points: Callable[[Timings], Sequence[Array]]
     chosen_exponents: int = 0
-    horizon: float = 64.0
-    lost: Callable[[Array, Timings], Lost] = lambda theta, timings: {}
+    largest_extrapolation_ratio: float = 64.0
+    lost_times: Callable[[Array, Timings], LostTimes] = lambda theta, timings: {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -353,11 +362,11 @@ class TimeFormula:
         times [s], (D, M)
         """
         # Repetitions are at the same point, which is evaluated once.
-        processors, _, point_of_row = timings.distinct_points
+        processors, _, point_index_of_row = timings.distinct_points
         points = timings.repeated_points(len(thetas))
-        seconds = self.time(np.repeat(thetas.T, len(processors), axis=1), points)
-        seconds_by_theta = np.broadcast_to(seconds, len(points)).reshape(len(thetas), -1)
-        return seconds_by_theta[:, point_of_row]
+        times_of_points = self.time(np.repeat(thetas.T, len(processors), axis=1), points)
+        times_by_theta = np.broadcast_to(times_of_points, len(points)).reshape(len(thetas), -1)
+        return times_by_theta[:, point_index_of_row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +395,7 @@ def linear_formula(
     text: str,
     terms: Sequence[tuple[FitParameter, Basis]],
     chosen_exponents: int = 0,
-    lost: Mapping[str, str] | None = None,
+    cause_by_parameter: Mapping[str, str] | None = None,
 ) -> TimeFormula:
     """Build a formula that is a sum of terms, each a parameter times a function of the point.
 
@@ -394,7 +403,7 @@ def linear_formula(
     ----------
     family, text, chosen_exponents : as for `TimeFormula`
     terms : each parameter with its function
-    lost : cause of the loss that a term describes, by the term's parameter
+    cause_by_parameter : cause of the loss that a term describes, by the term's parameter
     """
 
     def term_columns(timings: Timings) -> Array:
@@ -404,12 +413,12 @@ def linear_formula(
         times: Array = (term_columns(timings) * theta.T).sum(axis=1)
         return times
 
-    def starts(timings: Timings) -> list[Array]:
+    def starting_points(timings: Timings) -> list[Array]:
         return [nonnegative_coefficients(term_columns(timings), timings.time)]
 
-    def losses(theta: Array, timings: Timings) -> Lost:
+    def lost_times(theta: Array, timings: Timings) -> LostTimes:
         terms_and_values = zip(terms, theta, strict=True)
-        causes = lost or {}
+        causes = cause_by_parameter or {}
         return {
             causes[parameter.name]: value * basis(timings)
             for (parameter, basis), value in terms_and_values
@@ -421,13 +430,13 @@ def linear_formula(
         text,
         tuple(parameter for parameter, _ in terms),
         time,
-        starts,
+        starting_points,
         chosen_exponents,
-        lost=losses,
+        lost_times=lost_times,
     )
 
 
-def nonnegative_coefficients(columns: Array, time: Array) -> Array:
+def nonnegative_coefficients(columns: Array, times: Array) -> Array:
     """Return nonnegative coefficients that minimize the squared relative errors.
 
     Raises
@@ -438,14 +447,14 @@ def nonnegative_coefficients(columns: Array, time: Array) -> Array:
     from scipy.optimize import nnls
 
     with np.errstate(all="ignore"):
-        scaled_columns = columns / time[:, None]
+        scaled_columns = columns / times[:, None]
     if not np.isfinite(scaled_columns).all():
         raise NoAnswerError(
             "a term of the formula is too large beside these times to be fitted; check times and"
             " sizes"
         )
     # Columns differ by many powers of ten; equal lengths keep the search well conditioned.
-    lengths = np.linalg.norm(scaled_columns, axis=0)
-    lengths[lengths == 0] = 1.0
-    coefficients: Array = nnls(scaled_columns / lengths, np.ones(len(time)))[0] / lengths
+    column_norms = np.linalg.norm(scaled_columns, axis=0)
+    column_norms[column_norms == 0] = 1.0
+    coefficients: Array = nnls(scaled_columns / column_norms, np.ones(len(times)))[0] / column_norms
     return coefficients

@@ -51,18 +51,18 @@ class GrowthBounds:
 
     Parameters
     ----------
-    before, last : a, b
-    slower, faster : X(a), X(b) [1/s]
+    count_before, last_count : a, b
+    throughput_before, last_throughput : X(a), X(b) [1/s]
     noise : standard deviation of their logarithms [1]
     """
 
-    before: float
-    last: float
-    slower: float
-    faster: float
+    count_before: float
+    last_count: float
+    throughput_before: float
+    last_throughput: float
     noise: float
 
-    def times(self, p: float, level: float) -> tuple[float, float] | None:
+    def time_interval(self, p: float, confidence_level: float) -> tuple[float, float] | None:
         """Return the interval of the time of a cycle with `p` customers, p / X(p) [s]. Return None
         if the throughput falls between the two rows faster than losses by pairs of customers can
         explain.
@@ -70,19 +70,19 @@ class GrowthBounds:
         Parameters
         ----------
         p : customers, more than the largest measured number
-        level : part of errors that lie inside [1]
+        confidence_level : part of errors that lie inside [1]
         """
         from scipy.special import ndtri
 
-        log_throughputs: Array = np.log([self.slower, self.faster])
-        tail_in_logarithms = float(ndtri((1 + level) / 2)) * self.noise
+        log_throughputs: Array = np.log([self.throughput_before, self.last_throughput])
+        tail_in_logarithms = float(ndtri((1 + confidence_level) / 2)) * self.noise
         interval_ends: list[float] = []
         for compute_bound, sign in (
             (self._log_highest_throughput, -1.0),
             (self._log_lowest_throughput, 1.0),
         ):
             log_throughput = compute_bound(log_throughputs, p)
-            slopes = _slopes_by_row(compute_bound, log_throughputs, p)
+            slopes = _slopes_of_bound(compute_bound, log_throughputs, p)
             if not np.isfinite([log_throughput, *slopes]).all():
                 return None
             interval_ends.append(
@@ -94,28 +94,30 @@ class GrowthBounds:
         """Return the logarithm of the upper bound of the throughput with `p` customers, from the
         logarithms of the throughputs of the last two rows.
         """
-        growth = float(np.exp(log_throughputs[1] - log_throughputs[0]))
-        line_ratio = 1 + (p - self.last) / (self.last - self.before) * (1 - 1 / growth)
-        return float(log_throughputs[1] + np.log(max(1.0, min(line_ratio, p / self.last))))
+        throughput_ratio = float(np.exp(log_throughputs[1] - log_throughputs[0]))
+        line_ratio = 1 + (p - self.last_count) / (self.last_count - self.count_before) * (
+            1 - 1 / throughput_ratio
+        )
+        return float(log_throughputs[1] + np.log(max(1.0, min(line_ratio, p / self.last_count))))
 
     def _log_lowest_throughput(self, log_throughputs: Array, p: float) -> float:
         """Return the logarithm of the lower bound of the throughput with `p` customers, from the
         logarithms of the throughputs of the last two rows.
         """
-        growth = float(np.exp(log_throughputs[1] - log_throughputs[0]))
-        linear_growth = self.last / self.before
+        throughput_ratio = float(np.exp(log_throughputs[1] - log_throughputs[0]))
+        customer_ratio = self.last_count / self.count_before
         pairs_before, pairs_last, pairs = (
-            processors * (processors - 1) for processors in (self.before, self.last, p)
+            processors * (processors - 1) for processors in (self.count_before, self.last_count, p)
         )
-        curvature = growth * pairs_last - linear_growth * pairs_before
+        curvature = throughput_ratio * pairs_last - customer_ratio * pairs_before
         if curvature <= 0:
             return np.nan
-        cost = max(0.0, (linear_growth - growth) / curvature)
-        falling_ratio = p / self.last * (1 + cost * pairs_last) / (1 + cost * pairs)
+        cost = max(0.0, (customer_ratio - throughput_ratio) / curvature)
+        falling_ratio = p / self.last_count * (1 + cost * pairs_last) / (1 + cost * pairs)
         return float(log_throughputs[1] + np.log(min(1.0, falling_ratio)))
 
 
-def _slopes_by_row(
+def _slopes_of_bound(
     compute_bound: Callable[[Array, float], float], log_values: Array, p: float
 ) -> list[float]:
     """Return the derivatives of a bound at `p` by the logarithm of each row, by differences."""
@@ -138,7 +140,7 @@ def growth_bounds(timings: Timings, noise: float) -> GrowthBounds | None:
 
     >>> p = np.array([4.0, 8.0, 16.0])
     >>> rows = Timings(p, np.ones(3), p / np.array([40.0, 70.0, 100.0]), True, servers=16)
-    >>> low, high = growth_bounds(rows, 1e-9).times(32.0, 0.9)
+    >>> low, high = growth_bounds(rows, 1e-9).time_interval(32.0, 0.9)
     >>> round(32 / high, 1), round(32 / low, 1)
     (92.3, 160.0)
     """
@@ -152,8 +154,10 @@ def growth_bounds(timings: Timings, noise: float) -> GrowthBounds | None:
         float(np.log(processor_count / timings.time[timings.p == processor_count]).mean())
         for processor_count in (count_before, last_count)
     ]
-    slower, faster = np.exp(log_throughputs).tolist()
-    return GrowthBounds(count_before, last_count, slower, faster, noise or ASSUMED_NOISE)
+    throughput_before, last_throughput = np.exp(log_throughputs).tolist()
+    return GrowthBounds(
+        count_before, last_count, throughput_before, last_throughput, noise or ASSUMED_NOISE
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,40 +184,40 @@ class LossGrowth:
 
     Parameters
     ----------
-    numbers : c, a and b
-    works : W(c), W(a) and W(b) [s]
-    noise : standard deviations of their logarithms [1]
-    own_work : whether each processor has a work of its own; else all share one
+    processor_counts : c, a and b
+    processor_seconds : W(c), W(a) and W(b) [s]
+    log_deviations : standard deviations of their logarithms [1]
+    has_own_work : whether each processor has a work of its own; else all share one
     """
 
-    numbers: tuple[float, ...]
-    works: tuple[float, ...]
-    noise: tuple[float, ...]
-    own_work: bool
+    processor_counts: tuple[float, ...]
+    processor_seconds: tuple[float, ...]
+    log_deviations: tuple[float, ...]
+    has_own_work: bool
 
-    def longest_time(self, p: float, level: float) -> float:
+    def longest_time(self, p: float, confidence_level: float) -> float:
         """Return the upper end of the interval of the time on `p` processors [s].
 
         Parameters
         ----------
         p : processors, at least the largest measured number
-        level : part of errors that lie inside [1]
+        confidence_level : part of errors that lie inside [1]
         """
         from scipy.special import ndtri
 
-        log_works: Array = np.log(self.works)
-        slopes = np.array(_slopes_by_row(self._log_most_work, log_works, p))
-        deviation = math.hypot(*(slopes * self.noise).tolist())
-        work = math.exp(
-            self._log_most_work(log_works, p) + float(ndtri((1 + level) / 2)) * deviation
+        log_works: Array = np.log(self.processor_seconds)
+        slopes = np.array(_slopes_of_bound(self._log_most_work, log_works, p))
+        deviation = math.hypot(*(slopes * self.log_deviations).tolist())
+        most_processor_seconds = math.exp(
+            self._log_most_work(log_works, p) + float(ndtri((1 + confidence_level) / 2)) * deviation
         )
-        return work if self.own_work else work / p
+        return most_processor_seconds if self.has_own_work else most_processor_seconds / p
 
     def _log_most_work(self, log_works: Array, p: float) -> float:
         """Return the logarithm of the largest processor seconds on `p` processors, from the
         logarithms of the processor seconds of the three rows.
         """
-        log_p_first, log_p_middle, log_p_last = np.log(self.numbers).tolist()
+        log_p_first, log_p_middle, log_p_last = np.log(self.processor_counts).tolist()
         earlier_slope = float(log_works[1] - log_works[0]) / (log_p_middle - log_p_first)
         later_slope = max(1e-300, float(log_works[2] - log_works[1]) / (log_p_last - log_p_middle))
         half_distance = (log_p_last - log_p_first) / 2
@@ -272,13 +276,16 @@ def _loss_growth(timings: Timings, processor_counts: tuple[float, ...], noise: f
     processors_per_problem = (
         [1.0] * len(processor_counts) if timings.weak_scaling else processor_counts
     )
-    works = [
-        sharing_count * float(np.exp(np.log(times).mean()))
-        for sharing_count, times in zip(processors_per_problem, times_by_count, strict=True)
+    processor_seconds = [
+        processors_of_problem * float(np.exp(np.log(times).mean()))
+        for processors_of_problem, times in zip(processors_per_problem, times_by_count, strict=True)
     ]
-    deviations = [noise / math.sqrt(len(times)) for times in times_by_count]
+    log_deviations = [noise / math.sqrt(len(times)) for times in times_by_count]
     return LossGrowth(
-        tuple(processor_counts), tuple(works), tuple(deviations), timings.weak_scaling
+        tuple(processor_counts),
+        tuple(processor_seconds),
+        tuple(log_deviations),
+        timings.weak_scaling,
     )
 
 

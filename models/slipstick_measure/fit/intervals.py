@@ -16,7 +16,7 @@ from slipstick_measure.fit.least_squares import (
     ParameterFunction,
     fit_formula,
     minimize_squares,
-    squares_of,
+    sum_of_squares_of,
 )
 
 DRAW_TOLERANCE, PROFILE_TOLERANCE = 1e-7, 1e-8
@@ -47,25 +47,29 @@ class FitIntervals:
 
     Parameters
     ----------
-    fitted : the fit
+    fitted_formula : the fit
     find_interval : computes the interval of a quantity, from the function that gives it for sets of
         parameters, the confidence level and the least possible value
     """
 
-    fitted: FittedFormula
+    fitted_formula: FittedFormula
     find_interval: Callable[[ParameterFunction, float, float], Interval]
 
-    def parameters(self, level: float = 0.95) -> dict[str, Interval]:
+    def parameters(self, confidence_level: float = 0.95) -> dict[str, Interval]:
         """Return an interval for each parameter."""
-        names = self.fitted.formula.names
+        names = self.fitted_formula.formula.names
         return {
-            name: self.find_interval(partial(_values_of_parameter, index), level, 0.0)
+            name: self.find_interval(partial(_values_of_parameter, index), confidence_level, 0.0)
             for index, name in enumerate(names)
         }
 
-    def interval_of_positive(self, quantity: ParameterFunction, level: float = 0.95) -> Interval:
+    def interval_of_positive(
+        self, compute_quantity: ParameterFunction, confidence_level: float = 0.95
+    ) -> Interval:
         """Return an interval for a positive function of sets of parameters, (D, k) to (D,)."""
-        interval = self.find_interval(lambda thetas: np.log(quantity(thetas)), level, -np.inf)
+        interval = self.find_interval(
+            lambda thetas: np.log(compute_quantity(thetas)), confidence_level, -np.inf
+        )
         return Interval(
             *(float(np.exp(end)) for end in (interval.value, interval.low, interval.high))
         )
@@ -79,15 +83,15 @@ def _values_of_parameter(index: int, thetas: Array) -> Array:
 
 def _check_freedom(fitted_formula: FittedFormula) -> None:
     """Raise if a fit has no more observations than parameters, so that its scatter is unknown."""
-    if fitted_formula.freedom < 1:
+    if fitted_formula.degrees_of_freedom < 1:
         observation_count = len(fitted_formula.residuals)
         raise NoAnswerError(
             f"{observation_count} observations are too few to estimate the scatter; measure"
-            f" {1 - fitted_formula.freedom} more"
+            f" {1 - fitted_formula.degrees_of_freedom} more"
         )
 
 
-def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitIntervals:
+def resample(fitted_formula: FittedFormula, seed: int, draw_count: int = 200) -> FitIntervals:
     """Return the object that computes intervals of a fit by the bootstrap: fits to the fitted times
     with resampled residuals.
 
@@ -100,7 +104,7 @@ def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitI
     ----------
     fitted_formula : a fit
     seed : of the random streams
-    draws : number of fits
+    draw_count : number of fits
 
     Raises
     ------
@@ -111,11 +115,11 @@ def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitI
     _check_freedom(fitted_formula)
     generator = np.random.default_rng([seed, *f"fit/{fitted_formula.formula.family}".encode()])
     residuals = (fitted_formula.residuals - fitted_formula.residuals.mean()) * np.sqrt(
-        len(fitted_formula.residuals) / fitted_formula.freedom
+        len(fitted_formula.residuals) / fitted_formula.degrees_of_freedom
     )
     times = fitted_formula.formula.time(fitted_formula.theta, fitted_formula.timings)
     thetas = [fitted_formula.theta]
-    for _ in range(draws):
+    for _ in range(draw_count):
         resampled_timings = fitted_formula.timings.with_time(
             times * np.exp(generator.choice(residuals, len(times)))
         )
@@ -125,22 +129,31 @@ def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitI
             ).theta
         )
     return FitIntervals(
-        fitted_formula, partial(_interval_of_draws, np.array(thetas), fitted_formula.freedom)
+        fitted_formula,
+        partial(_interval_of_draws, np.array(thetas), fitted_formula.degrees_of_freedom),
     )
 
 
 def _interval_of_draws(
-    thetas: Array, freedom: int, quantity: ParameterFunction, level: float, least_value: float
+    thetas: Array,
+    freedom: int,
+    compute_quantity: ParameterFunction,
+    confidence_level: float,
+    least_value: float,
 ) -> Interval:
     """Return the interval of a quantity from its values at the parameters of all draws, widened by
     the quantile of Student's t over that of the normal distribution, as the scatter is estimated.
     """
     from scipy.stats import norm, t
 
-    best_value, *drawn_values = quantity(thetas).tolist()
-    student_factor = float(t.ppf((1 + level) / 2, freedom) / norm.ppf((1 + level) / 2))
+    best_value, *drawn_values = compute_quantity(thetas).tolist()
+    student_factor = float(
+        t.ppf((1 + confidence_level) / 2, freedom) / norm.ppf((1 + confidence_level) / 2)
+    )
     # Quantiles at i / (B + 1): the wanted part lies between the i-th and the (B + 1 - i)-th draw.
-    low, high = np.quantile(drawn_values, [(1 - level) / 2, (1 + level) / 2], method="weibull")
+    low, high = np.quantile(
+        drawn_values, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], method="weibull"
+    )
     return Interval(
         best_value,
         max(least_value, best_value - student_factor * (best_value - float(low))),
@@ -175,23 +188,26 @@ def profile(fitted_formula: FittedFormula) -> FitIntervals:
 
 
 def _profile_interval(
-    fitted_formula: FittedFormula, quantity: ParameterFunction, level: float, least_value: float
+    fitted_formula: FittedFormula,
+    compute_quantity: ParameterFunction,
+    confidence_level: float,
+    least_value: float,
 ) -> Interval:
     """Return the interval of a quantity by its profile. Its width is 0 if no parameter changes the
     quantity or the fit is exact; it has no upper end if the fit has no finite slopes.
     """
     from scipy.stats import t
 
-    best_value = float(quantity(fitted_formula.theta[None])[0])
-    standard_error = fitted_formula.standard_error(quantity)
+    best_value = float(compute_quantity(fitted_formula.theta[None])[0])
+    standard_error = fitted_formula.standard_error(compute_quantity)
     if not np.isfinite(standard_error):
         return Interval(best_value, least_value, np.inf)
     if standard_error <= 0 or fitted_formula.scatter <= 0:
         return Interval(best_value, best_value, best_value)
-    t_quantile = float(t.ppf((1 + level) / 2, fitted_formula.freedom))
+    t_quantile = float(t.ppf((1 + confidence_level) / 2, fitted_formula.degrees_of_freedom))
     low, high = (
         _end_of_interval(
-            fitted_formula, quantity, best_value, direction * standard_error, t_quantile
+            fitted_formula, compute_quantity, best_value, direction * standard_error, t_quantile
         )
         for direction in (-1, 1)
     )
@@ -202,7 +218,7 @@ def _profile_interval(
 
 def _end_of_interval(
     fitted_formula: FittedFormula,
-    quantity: ParameterFunction,
+    compute_quantity: ParameterFunction,
     best_value: float,
     signed_error: float,
     t_quantile: float,
@@ -225,12 +241,14 @@ def _end_of_interval(
         (np.nan, np.nan),
     )
     for _ in range(MOST_FITS):
-        extra_residual = partial(_target_residual, quantity, stiffness, target)
+        extra_residual = partial(_target_residual, compute_quantity, stiffness, target)
         theta_at_target = minimize_squares(
             formula, theta, timings, PROFILE_TOLERANCE, extra_residual
         )
-        reached_quantity = float(quantity(theta_at_target[None])[0])
-        excess_squares = squares_of(formula, theta_at_target, timings) - fitted_formula.squares
+        reached_quantity = float(compute_quantity(theta_at_target[None])[0])
+        excess_squares = (
+            sum_of_squares_of(formula, theta_at_target, timings) - fitted_formula.sum_of_squares
+        )
         distance = np.sqrt(max(excess_squares, 0.0)) / fitted_formula.scatter
         if abs(distance / t_quantile - 1) < RELATIVE_TOLERANCE:
             return reached_quantity
@@ -250,12 +268,12 @@ def _end_of_interval(
 
 
 def _target_residual(
-    quantity: ParameterFunction, stiffness: float, target: float, thetas: Array
+    compute_quantity: ParameterFunction, stiffness: float, target: float, thetas: Array
 ) -> Array:
     """Return the distance of a quantity from its target as a residual to be minimized with the
     others, (D, 1).
     """
-    residual: Array = stiffness * (quantity(thetas) - target)[:, None]
+    residual: Array = stiffness * (compute_quantity(thetas) - target)[:, None]
     return residual
 
 

@@ -38,7 +38,7 @@ class FittedFormula:
     residuals: Array
 
     @property
-    def freedom(self) -> int:
+    def degrees_of_freedom(self) -> int:
         """Degrees of freedom: the number of observations minus the number of parameters; chosen
         exponents count as parameters.
         """
@@ -47,10 +47,14 @@ class FittedFormula:
     @property
     def scatter(self) -> float:
         """Standard deviation of the relative errors [1]; infinite without a degree of freedom."""
-        return float(np.sqrt(self.squares / self.freedom)) if self.freedom > 0 else np.inf
+        return (
+            float(np.sqrt(self.sum_of_squares / self.degrees_of_freedom))
+            if self.degrees_of_freedom > 0
+            else np.inf
+        )
 
     @property
-    def squares(self) -> float:
+    def sum_of_squares(self) -> float:
         """The sum of the squared relative errors."""
         return float(self.residuals @ self.residuals)
 
@@ -67,9 +71,9 @@ class FittedFormula:
         if row_count <= parameter_count + 1:
             return np.inf
         # Below the rounding error, no model fits better than another.
-        squares = max(self.squares, row_count * np.finfo(float).eps ** 2)
+        sum_of_squares = max(self.sum_of_squares, row_count * np.finfo(float).eps ** 2)
         return float(
-            row_count * np.log(squares / row_count)
+            row_count * np.log(sum_of_squares / row_count)
             + 2 * parameter_count * row_count / (row_count - parameter_count - 1)
         )
 
@@ -95,7 +99,7 @@ class FittedFormula:
         point = self.timings.points([p])
         return lambda thetas: np.asarray(self.formula.times(thetas, point)[:, 0])
 
-    def standard_error(self, quantity: ParameterFunction) -> float:
+    def standard_error(self, compute_quantity: ParameterFunction) -> float:
         """Return the standard error of a quantity that is computed from the parameters, by the
         slopes at the best fit; infinite if a slope is no finite number.
         """
@@ -107,7 +111,7 @@ class FittedFormula:
         nearby_thetas = np.vstack([theta, theta + np.diag(signed_steps * parameter_scales)])
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             log_times = np.log(self.formula.times(nearby_thetas, self.timings))
-            quantities = quantity(nearby_thetas)
+            quantities = compute_quantity(nearby_thetas)
         log_slopes = (log_times[1:] - log_times[0]).T / signed_steps
         quantity_slopes = (quantities[1:] - quantities[0]) / signed_steps
         if not (np.isfinite(log_slopes).all() and np.isfinite(quantity_slopes).all()):
@@ -129,24 +133,26 @@ class FittedFormula:
         nearby_thetas = np.vstack([self.theta, self.theta + np.diag(LOG_STEP * self.theta)])
         log_times = np.log(self.formula.times(nearby_thetas, self.timings))
         log_slopes = (log_times[1:] - log_times[0])[is_positive].T / LOG_STEP
-        deviation = self.scatter * float(stdtrit(self.freedom, 0.95) / ndtri(0.95))
+        deviation = self.scatter * float(stdtrit(self.degrees_of_freedom, 0.95) / ndtri(0.95))
         covariance = np.zeros((len(self.theta), len(self.theta)))
         covariance[np.ix_(is_positive, is_positive)] = deviation**2 * np.linalg.pinv(
             log_slopes.T @ log_slopes, rcond=1e-12
         )
         return covariance
 
-    def lost(self, p: float, n: float | None = None) -> dict[str, float]:
+    def lost_processors(self, p: float, n: float | None = None) -> dict[str, float]:
         """Return the number of processors that are lost, by cause, of `p` processors, the largest
         loss first; `p` and `n` are as for `predict`.
         """
         point = self.timings.points([p], n)
         time = float(self.formula.time(self.theta, point)[0])
-        lost_processors = {
+        processors_by_cause = {
             cause: p * float(losses[0]) / time
-            for cause, losses in self.formula.lost(self.theta, point).items()
+            for cause, losses in self.formula.lost_times(self.theta, point).items()
         }
-        return dict(sorted(lost_processors.items(), key=lambda cause_and_loss: -cause_and_loss[1]))
+        return dict(
+            sorted(processors_by_cause.items(), key=lambda cause_and_loss: -cause_and_loss[1])
+        )
 
 
 def fit(family: Family, timings: Timings) -> FittedFormula:
@@ -176,9 +182,9 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
             f" measure on {fewest_parameters - distinct_count} more"
         )
     first_attempts = [
-        (squares_of(formula, start, timings), formula, start)
+        (sum_of_squares_of(formula, start, timings), formula, start)
         for formula in formulas
-        for start in formula.starts(timings)
+        for start in formula.starting_points(timings)
     ]
     # Of many formulas, all sums of terms, the best start decides: it is already the minimum but for
     # the logarithm.
@@ -189,7 +195,7 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
     )
     return min(
         (fit_formula(formula, timings, start) for _, formula, start in attempts_to_refine),
-        key=lambda fitted_formula: fitted_formula.squares,
+        key=lambda fitted_formula: fitted_formula.sum_of_squares,
     )
 
 
@@ -205,19 +211,19 @@ def fit_formula(
     start : parameters at which the search begins
     tolerance : relative change of parameters and squares at which the search ends [1]
     """
-    minimum = minimize_squares(formula, start, timings, tolerance)
+    theta_at_minimum = minimize_squares(formula, start, timings, tolerance)
     # A search stops just before a limit: where the times show no difference, the parameter is at
     # its lower limit.
     lower_limits, _ = formula.limits
     theta = np.where(
-        _are_without_effect(formula, minimum, lower_limits - minimum, timings),
+        _are_without_effect(formula, theta_at_minimum, lower_limits - theta_at_minimum, timings),
         lower_limits,
-        minimum,
+        theta_at_minimum,
     )
     return FittedFormula(formula, theta, timings, _log_residuals(formula, theta[None], timings)[0])
 
 
-def squares_of(formula: TimeFormula, theta: Array, timings: Timings) -> float:
+def sum_of_squares_of(formula: TimeFormula, theta: Array, timings: Timings) -> float:
     """Return the sum of the squared relative errors of a formula with the parameters `theta`."""
     (residuals,) = _log_residuals(formula, theta[None], timings)
     return float(residuals @ residuals)
@@ -234,10 +240,10 @@ def _log_residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Arr
 
 
 def _are_without_effect(
-    formula: TimeFormula, theta: Array, change: Array, timings: Timings
+    formula: TimeFormula, theta: Array, changes: Array, timings: Timings
 ) -> Array:
     """Return, for each parameter, whether a given change of it changes none of the times."""
-    residuals = _log_residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
+    residuals = _log_residuals(formula, np.vstack([theta, theta + np.diag(changes)]), timings)
     are_without_effect: Array = np.abs(residuals[1:] - residuals[0]).max(axis=1) < NEGLIGIBLE_CHANGE
     return are_without_effect
 
@@ -272,25 +278,25 @@ def minimize_squares(
     margins = 1e-9 * np.minimum(scales, upper_limits - lower_limits)
     # Of two limits that are far apart beside the scale, the search begins near the lower one; it
     # begins inside however close they are.
-    latest_starts = np.maximum(
+    largest_first_values = np.maximum(
         np.minimum(upper_limits, np.maximum(clipped_start, scales)) - margins,
         lower_limits + margins,
     )
-    first_point = np.clip(clipped_start, lower_limits + margins, latest_starts)
+    first_point = np.clip(clipped_start, lower_limits + margins, largest_first_values)
 
-    def residuals(thetas: Array) -> Array:
+    def residuals_of_sets(thetas: Array) -> Array:
         return np.hstack([_log_residuals(formula, thetas, timings), further_residuals(thetas)])
 
     def slopes_of_residuals(theta: Array) -> Array:
         # One call for all differences; a step never leaves the limits.
         steps = DIFFERENCE_STEP * np.maximum(np.abs(theta), 1e-3)
         steps = np.where((theta + steps) * scales > upper_limits, -steps, steps)
-        residuals_after = residuals(np.vstack([theta, theta + np.diag(steps)]) * scales)
+        residuals_after = residuals_of_sets(np.vstack([theta, theta + np.diag(steps)]) * scales)
         slopes: Array = (residuals_after[1:] - residuals_after[0]).T / steps
         return slopes
 
     def residuals_at(theta: Array) -> Array:
-        return np.asarray(residuals(theta[None] * scales)[0])
+        return np.asarray(residuals_of_sets(theta[None] * scales)[0])
 
     limits = (lower_limits / scales, upper_limits / scales)
     if len(start) <= MOST_PARAMETERS_WITHOUT_SCIPY:
@@ -311,8 +317,8 @@ def minimize_squares(
             max_nfev=MOST_STEPS,
         ).x
     end_point: Array = np.clip(solution * scales, lower_limits, upper_limits)
-    squares = (residuals(np.vstack([end_point, clipped_start])) ** 2).sum(axis=1)
-    return end_point if squares[0] <= squares[1] else clipped_start
+    sums_of_squares = (residuals_of_sets(np.vstack([end_point, clipped_start])) ** 2).sum(axis=1)
+    return end_point if sums_of_squares[0] <= sums_of_squares[1] else clipped_start
 
 
 MOST_PARAMETERS_WITHOUT_SCIPY = 2
@@ -324,7 +330,7 @@ LARGEST_DAMPING = 1e16
 
 
 def _least_squares_parameters(
-    residuals: Callable[[Array], Array],
+    compute_residuals: Callable[[Array], Array],
     slopes_of_residuals: Callable[[Array], Array],
     start: Array,
     limits: tuple[Array, Array],
@@ -335,37 +341,46 @@ def _least_squares_parameters(
 
     Source: Marquardt, SIAM J. Applied Mathematics 11(2), 1963.
     """
-    theta, residual_values, damping = start, residuals(start), 1e-3
-    squares = float(residual_values @ residual_values)
+    theta, residual_values, damping = start, compute_residuals(start), 1e-3
+    sum_of_squares = float(residual_values @ residual_values)
     for _ in range(MOST_STEPS):
         slopes = slopes_of_residuals(theta)
         gradient = slopes.T @ residual_values
-        is_held = ((theta <= limits[0]) & (gradient > 0)) | ((theta >= limits[1]) & (gradient < 0))
-        free = np.flatnonzero(~is_held)
-        if not len(free) or np.abs(gradient[free]).max() <= tolerance:
+        is_held_at_limit = ((theta <= limits[0]) & (gradient > 0)) | (
+            (theta >= limits[1]) & (gradient < 0)
+        )
+        free_indices = np.flatnonzero(~is_held_at_limit)
+        if not len(free_indices) or np.abs(gradient[free_indices]).max() <= tolerance:
             return theta
-        normal = slopes[:, free].T @ slopes[:, free]
-        weights = np.maximum(np.diag(normal), np.finfo(float).tiny)
+        normal_matrix = slopes[:, free_indices].T @ slopes[:, free_indices]
+        damping_weights = np.maximum(np.diag(normal_matrix), np.finfo(float).tiny)
         while True:
-            step = np.zeros(len(theta))
-            step[free] = -np.linalg.lstsq(
-                normal + damping * np.diag(weights), gradient[free], rcond=None
+            parameter_step = np.zeros(len(theta))
+            parameter_step[free_indices] = -np.linalg.lstsq(
+                normal_matrix + damping * np.diag(damping_weights),
+                gradient[free_indices],
+                rcond=None,
             )[0]
-            next_theta = np.clip(theta + step, *limits)
-            next_residual_values = residuals(next_theta)
-            next_squares = float(next_residual_values @ next_residual_values)
-            if next_squares < squares:
+            next_theta = np.clip(theta + parameter_step, *limits)
+            next_residual_values = compute_residuals(next_theta)
+            next_sum_of_squares = float(next_residual_values @ next_residual_values)
+            if next_sum_of_squares < sum_of_squares:
                 break
             damping *= 10
             if damping > LARGEST_DAMPING:
                 return theta
-        gain, length = squares - next_squares, float(np.abs(next_theta - theta).max())
-        theta, residual_values, squares, damping = (
+        decrease, largest_change = (
+            sum_of_squares - next_sum_of_squares,
+            float(np.abs(next_theta - theta).max()),
+        )
+        theta, residual_values, sum_of_squares, damping = (
             next_theta,
             next_residual_values,
-            next_squares,
+            next_sum_of_squares,
             damping / 10,
         )
-        if gain <= tolerance * squares and length <= tolerance**0.5 * float(np.abs(theta).max()):
+        if decrease <= tolerance * sum_of_squares and largest_change <= tolerance**0.5 * float(
+            np.abs(theta).max()
+        ):
             return theta
     return theta

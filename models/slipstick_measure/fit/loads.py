@@ -63,12 +63,13 @@ class StationModel(NamedTuple):
     ----------
     servers : number of servers
     scv : squared coefficient of variation of the services [1]
-    second : demand at a second station of one server, as a fraction of the demand at the first [1]
+    second_demand_ratio : demand at a second station of one server, as a fraction of the demand at
+        the first [1]
     """
 
     servers: int
     scv: float = 1.0
-    second: float = 0.0
+    second_demand_ratio: float = 0.0
 
     @property
     def description(self) -> str:
@@ -77,8 +78,8 @@ class StationModel(NamedTuple):
         variation_texts = {0.0: "constant times", 1.0: "exponential times"}
         description = f"{servers_text}, {variation_texts.get(self.scv, 'highly variable times')}"
         return (
-            f"{description}, and a second one with {self.second:.0%} of its demand"
-            if self.second
+            f"{description}, and a second one with {self.second_demand_ratio:.0%} of its demand"
+            if self.second_demand_ratio
             else description
         )
 
@@ -102,36 +103,42 @@ class StationFit:
 
     Parameters
     ----------
-    kind : kind of the station
-    fitted : the fit, whose parameters are the time outside of the station and the service time [s]
-    missed : relative error at the largest load when fitted without it; None where too few rows
+    station_model : kind of the station
+    fitted_formula : the fit, whose parameters are the time outside of the station and the service
+        time [s]
+    largest_load_error : relative error at the largest load when fitted without it; None where too
+        few rows
     """
 
-    kind: StationModel
-    fitted: FittedFormula
-    missed: float | None = None
+    station_model: StationModel
+    fitted_formula: FittedFormula
+    largest_load_error: float | None = None
 
     @property
     def form_error(self) -> float:
         """The error at the largest load, as a logarithm [1]; 0 if it is unknown."""
-        if self.missed is None:
+        if self.largest_load_error is None:
             return 0.0
-        return float(abs(np.log1p(self.missed))) if np.isfinite(self.missed) else np.inf
+        return (
+            float(abs(np.log1p(self.largest_load_error)))
+            if np.isfinite(self.largest_load_error)
+            else np.inf
+        )
 
     @property
     def time_elsewhere(self) -> float:
         """The part of the response time outside of the station [s]."""
-        return float(self.fitted.theta[0])
+        return float(self.fitted_formula.theta[0])
 
     @property
-    def service(self) -> float:
+    def service_demand(self) -> float:
         """The service demand at the station [s]."""
-        return float(self.fitted.theta[1])
+        return float(self.fitted_formula.theta[1])
 
     @property
     def saturation_rate(self) -> float:
         """The throughput at which the station saturates [1/s]."""
-        return self.kind.servers / self.service if self.service else np.inf
+        return self.station_model.servers / self.service_demand if self.service_demand else np.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,25 +147,25 @@ class LoadFit:
 
     Parameters
     ----------
-    test : the load test
+    load_test : the load test
     rows : the rows that are fitted, in the order of their loads
     quantile : of the response time that is fitted; None: the mean
     think : time of users [s]; None where requests arrive at a rate
     stations : the fitted stations by their criterion
     predictions : predicted response times
-    overloaded : rows that completed less than was offered, and are left out
+    overloaded_rows : rows that completed less than was offered, and are left out
     """
 
-    test: LoadTest
+    load_test: LoadTest
     rows: tuple[LoadRow, ...]
     quantile: float | None
     think: float | None
     stations: tuple[StationFit, ...]
     predictions: tuple[PredictedResponse, ...] = ()
-    overloaded: tuple[LoadRow, ...] = ()
+    overloaded_rows: tuple[LoadRow, ...] = ()
 
     @property
-    def best(self) -> StationFit:
+    def best_station(self) -> StationFit:
         """The fitted station with the lowest criterion."""
         return self.stations[0]
 
@@ -170,14 +177,15 @@ class LoadFit:
     @property
     def misfit(self) -> str:
         """The reason why no station describes the rows; an empty text if one does."""
-        scatter = self.best.fitted.scatter
+        scatter = self.best_station.fitted_formula.scatter
         if np.isfinite(scatter) and scatter > LARGEST_RELATIVE_ERROR:
-            return f"the nearest, {self.best.kind.description}, misses them by {scatter:.0%}"
+            description = self.best_station.station_model.description
+            return f"the nearest, {description}, misses them by {scatter:.0%}"
         return ""
 
     def response(self, station: StationFit, loads: Sequence[float]) -> Array:
         """Return the fitted response times at loads [s]; infinite from saturation on."""
-        times = station.fitted.predict(loads)
+        times = station.fitted_formula.predict(loads)
         return np.where(times > 0, times, np.inf)
 
     def percentile(self, station: StationFit, load: float, quantile: float) -> float | None:
@@ -185,23 +193,27 @@ class LoadFit:
         from saturation on, and for users and for services that are not exponential, for which
         slipstick has no formula.
         """
-        servers = station.kind.servers
-        if self.think is not None or station.kind.scv != 1 or load * station.service >= servers:
+        servers = station.station_model.servers
+        if (
+            self.think is not None
+            or station.station_model.scv != 1
+            or load * station.service_demand >= servers
+        ):
             return None
         return float(
-            _response_quantile(station.fitted.theta, np.array([load]), servers, quantile)[0]
+            _response_quantile(station.fitted_formula.theta, np.array([load]), servers, quantile)[0]
         )
 
     def result(self) -> LoadFitting:
         """Return the results of the fit as plain numbers and texts, for reports."""
-        best_station = self.best
+        best_station = self.best_station
         parameter_intervals = (
-            profile(best_station.fitted).parameters(CONFIDENCE_LEVEL)
-            if best_station.fitted.freedom > 0
+            profile(best_station.fitted_formula).parameters(CONFIDENCE_LEVEL)
+            if best_station.fitted_formula.degrees_of_freedom > 0
             else {}
         )
         return LoadFitting(
-            self.test.file,
+            self.load_test.file,
             self.quantile,
             self.think,
             self.misfit,
@@ -209,7 +221,7 @@ class LoadFit:
             {name: (interval.low, interval.high) for name, interval in parameter_intervals.items()},
             tuple(self._load_point(row) for row in self.rows),
             self.predictions,
-            tuple(float(row.rate or 0.0) for row in self.overloaded),
+            tuple(float(row.rate or 0.0) for row in self.overloaded_rows),
         )
 
     def curves(self) -> dict[str, tuple[Array, Array]]:
@@ -223,7 +235,10 @@ class LoadFit:
         loads = loads if self.think is None else np.unique(np.round(loads))
         stations = () if self.misfit else self.likely_stations
         return {
-            station.kind.description: (loads, np.asarray(self.response(station, loads.tolist())))
+            station.station_model.description: (
+                loads,
+                np.asarray(self.response(station, loads.tolist())),
+            )
             for station in stations
         }
 
@@ -231,14 +246,17 @@ class LoadFit:
         """Return a measured row with the fitted response time and percentiles at its load."""
         load = load_of(row)
         other_quantiles = [
-            quantile for quantile in self.test.quantiles if quantile != self.quantile
+            quantile for quantile in self.load_test.quantiles if quantile != self.quantile
         ]
         percentiles = {
-            quantile: (row.quantiles.get(quantile), self.percentile(self.best, load, quantile))
+            quantile: (
+                row.quantiles.get(quantile),
+                self.percentile(self.best_station, load, quantile),
+            )
             for quantile in other_quantiles
-            if self.think is None and self.best.kind.scv == 1
+            if self.think is None and self.best_station.station_model.scv == 1
         }
-        (fitted_response,) = self.response(self.best, [load])
+        (fitted_response,) = self.response(self.best_station, [load])
         return LoadPoint(
             load,
             _measured_response_time(row, self.quantile) or 0.0,
@@ -249,18 +267,18 @@ class LoadFit:
 
 def _station_results(station: StationFit) -> LoadedStation:
     """Return the results of a fitted station as plain numbers and texts, for reports."""
-    kind = station.kind
-    fitted_formula = station.fitted
+    station_model = station.station_model
+    fitted_formula = station.fitted_formula
     return LoadedStation(
-        kind.description,
-        kind.servers,
-        kind.scv,
-        kind.second,
-        station.service,
+        station_model.description,
+        station_model.servers,
+        station_model.scv,
+        station_model.second_demand_ratio,
+        station.service_demand,
         station.time_elsewhere,
         station.saturation_rate,
-        fitted_formula.scatter if fitted_formula.freedom > 0 else None,
-        station.missed,
+        fitted_formula.scatter if fitted_formula.degrees_of_freedom > 0 else None,
+        station.largest_load_error,
     )
 
 
@@ -270,14 +288,14 @@ def load_of(row: LoadRow) -> float:
 
 
 def fit_loads(
-    test: LoadTest, predicted_loads: Sequence[float] = (), servers: int | None = None
+    load_test: LoadTest, predicted_loads: Sequence[float] = (), servers: int | None = None
 ) -> LoadFit:
     """Fit stations to the response times of a load test, and predict response times by all that
     fit.
 
     Parameters
     ----------
-    test : with users and throughput, or with rates, at two loads at least
+    load_test : with users and throughput, or with rates, at two loads at least
     predicted_loads : loads to predict the response time for, users or 1/s
     servers : of the station; several numbers are tried if None
 
@@ -292,33 +310,35 @@ def fit_loads(
     ... ]
     >>> fit = fit_loads(LoadTest("f", tuple(rows)), predicted_loads=[95.0], servers=1)
     >>> (
-    ...     round(fit.best.service, 6),
-    ...     round(fit.best.time_elsewhere, 6),
+    ...     round(fit.best_station.service_demand, 6),
+    ...     round(fit.best_station.time_elsewhere, 6),
     ...     round(fit.predictions[0].value, 6),
     ... )
     (0.01, 0.005, 0.205)
     """
-    test.check_workload()
-    quantile = _fitted_quantile(test)
+    load_test.check_workload()
+    quantile = _fitted_quantile(load_test)
     timed_rows = [
-        row for row in test.rows if _measured_response_time(row, quantile) and load_of(row) > 0
+        row for row in load_test.rows if _measured_response_time(row, quantile) and load_of(row) > 0
     ]
-    has_users = test.rows[0].users is not None
+    has_users = load_test.rows[0].users is not None
     if any((row.users is not None) != has_users for row in timed_rows):
-        raise _refusal(test, "some rows have users and some a rate; give a table of one kind")
-    overloaded = [row for row in timed_rows if not has_users and _is_overloaded(row)]
-    rows = sorted((row for row in timed_rows if row not in overloaded), key=load_of)
+        raise _refusal_error(
+            load_test, "some rows have users and some a rate; give a table of one kind"
+        )
+    overloaded_rows = [row for row in timed_rows if not has_users and _is_overloaded(row)]
+    rows = sorted((row for row in timed_rows if row not in overloaded_rows), key=load_of)
     loads = [load_of(row) for row in rows]
     if len(set(loads)) < 2:
-        raise _refusal(
-            test,
+        raise _refusal_error(
+            load_test,
             "response times at two loads at least are needed, at which the requests that come are"
             f" completed; there are {len(set(loads))}",
         )
-    think = think_time(test) if has_users else None
+    think = think_time(load_test) if has_users else None
     if has_users and (think is None or quantile is not None):
-        raise _refusal(
-            test,
+        raise _refusal_error(
+            load_test,
             "users need a throughput and a mean response time in each row, from which their think"
             " time follows (Little's law)",
         )
@@ -329,34 +349,38 @@ def fit_loads(
         np.array([_measured_response_time(row, quantile) for row in rows]),
         weak_scaling=True,
     )
-    kinds = _kinds_to_try(
+    station_models = _station_models_to_try(
         (servers,) if servers else TRIED_SERVERS, think is not None, quantile is not None
     )
-    stations = _fitted_stations(timings, kinds, think, quantile)
-    load_fit = LoadFit(test, tuple(rows), quantile, think, stations, (), tuple(overloaded))
+    stations = _fitted_stations(timings, station_models, think, quantile)
+    load_fit = LoadFit(
+        load_test, tuple(rows), quantile, think, stations, (), tuple(overloaded_rows)
+    )
     predictions = tuple(
         _predicted_response(load_fit, load, servers is not None) for load in predicted_loads
     )
-    return LoadFit(test, tuple(rows), quantile, think, stations, predictions, tuple(overloaded))
+    return LoadFit(
+        load_test, tuple(rows), quantile, think, stations, predictions, tuple(overloaded_rows)
+    )
 
 
-def _refusal(test: LoadTest, reason: str) -> SpecError:
+def _refusal_error(load_test: LoadTest, reason: str) -> SpecError:
     """Return the error that a load test cannot be fitted, for a reason in words, at its first
     row.
     """
-    return SpecError([Problem(test.file, test.rows[0].line, 1, "", reason)])
+    return SpecError([Problem(load_test.file, load_test.rows[0].line, 1, "", reason)])
 
 
-def _fitted_quantile(test: LoadTest) -> float | None:
+def _fitted_quantile(load_test: LoadTest) -> float | None:
     """Return the smallest quantile of the response time that all rows of a load test have; None if
     a row has a mean, which is fitted then.
     """
-    if any(row.response is not None for row in test.rows):
+    if any(row.response is not None for row in load_test.rows):
         return None
-    common_shares = set.intersection(*(set(row.quantiles) for row in test.rows))
-    if not common_shares:
-        raise _refusal(test, "there are no response times in it")
-    return min(common_shares)
+    common_quantiles = set.intersection(*(set(row.quantiles) for row in load_test.rows))
+    if not common_quantiles:
+        raise _refusal_error(load_test, "there are no response times in it")
+    return min(common_quantiles)
 
 
 def _measured_response_time(row: LoadRow, quantile: float | None) -> float | None:
@@ -369,7 +393,7 @@ def _is_overloaded(row: LoadRow) -> bool:
     return bool(row.rate and row.throughput and row.throughput < LEAST_COMPLETED_SHARE * row.rate)
 
 
-def _kinds_to_try(
+def _station_models_to_try(
     server_counts: Sequence[int], has_users: bool, fits_quantile: bool
 ) -> list[StationModel]:
     """Return the kinds of station to fit to users, to a quantile at arrival rates, or to means at
@@ -378,7 +402,7 @@ def _kinds_to_try(
     if has_users:
         return [
             *map(StationModel, server_counts),
-            *(StationModel(1, second=share) for share in TRIED_SECOND_DEMANDS),
+            *(StationModel(1, second_demand_ratio=share) for share in TRIED_SECOND_DEMANDS),
         ]
     if fits_quantile:
         return [StationModel(server_count) for server_count in server_counts]
@@ -388,21 +412,33 @@ def _kinds_to_try(
 
 
 def _fitted_stations(
-    timings: Timings, kinds: Sequence[StationModel], think: float | None, quantile: float | None
+    timings: Timings,
+    station_models: Sequence[StationModel],
+    think: float | None,
+    quantile: float | None,
 ) -> tuple[StationFit, ...]:
     """Fit each kind of station, best first; kinds that cannot be fitted are left out."""
     stations = []
-    for kind in kinds:
+    for station_model in station_models:
         try:
             stations.append(
-                StationFit(kind, fit(_family_of_station(kind, think, quantile), timings))
+                StationFit(
+                    station_model, fit(_family_of_station(station_model, think, quantile), timings)
+                )
             )
         except NoAnswerError:
             continue
-    stations.sort(key=lambda station: (_akaike_criterion_of_rows(station.fitted), station.kind))
+    stations.sort(
+        key=lambda station: (
+            _akaike_criterion_of_rows(station.fitted_formula),
+            station.station_model,
+        )
+    )
     likely_stations = _likely_stations(stations)
     return tuple(
-        replace(station, missed=_error_at_largest_load(station, think, quantile, timings))
+        replace(
+            station, largest_load_error=_error_at_largest_load(station, think, quantile, timings)
+        )
         if station in likely_stations
         else station
         for station in stations
@@ -411,11 +447,12 @@ def _fitted_stations(
 
 def _likely_stations(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
     """Return the stations that the rows cannot distinguish from the best one."""
-    least_criterion = _akaike_criterion_of_rows(stations[0].fitted)
+    least_criterion = _akaike_criterion_of_rows(stations[0].fitted_formula)
     return tuple(
         station
         for station in stations
-        if _akaike_criterion_of_rows(station.fitted) - least_criterion < LEAST_CRITERION_DIFFERENCE
+        if _akaike_criterion_of_rows(station.fitted_formula) - least_criterion
+        < LEAST_CRITERION_DIFFERENCE
     )
 
 
@@ -424,7 +461,7 @@ def _akaike_criterion_of_rows(fitted_formula: FittedFormula) -> float:
     are too few for the correction.
     """
     row_count = len(fitted_formula.residuals)
-    sum_of_squares = max(fitted_formula.squares, row_count * np.finfo(float).eps ** 2)
+    sum_of_squares = max(fitted_formula.sum_of_squares, row_count * np.finfo(float).eps ** 2)
     return (
         fitted_formula.aicc
         if np.isfinite(fitted_formula.aicc)
@@ -439,108 +476,120 @@ def _error_at_largest_load(
     the largest load [1]; None if there are too few smaller loads.
     """
     is_smaller_load = timings.p < timings.p.max()
-    family = _family_of_station(station.kind, think, quantile)
-    if len(np.unique(timings.p[is_smaller_load])) < len(station.fitted.theta):
+    family = _family_of_station(station.station_model, think, quantile)
+    if len(np.unique(timings.p[is_smaller_load])) < len(station.fitted_formula.theta):
         return None
     try:
-        inner_fit = fit(family, timings.select(is_smaller_load))
+        fit_to_smaller_loads = fit(family, timings.select(is_smaller_load))
     except NoAnswerError:
         return None
-    predicted_time = float(inner_fit.predict([timings.p.max()])[0])
+    predicted_time = float(fit_to_smaller_loads.predict([timings.p.max()])[0])
     measured_time = float(np.exp(np.log(timings.time[~is_smaller_load]).mean()))
     return predicted_time / measured_time - 1 if predicted_time > 0 else np.inf
 
 
-def _family_of_station(kind: StationModel, think: float | None, quantile: float | None) -> Family:
+def _family_of_station(
+    station_model: StationModel, think: float | None, quantile: float | None
+) -> Family:
     """Return a family of one formula: the response time at a kind of station, by load."""
     parameters = (
         FitParameter("beside", "s", "time of a request beside the station"),
         FitParameter("service", "s", "service demand of a request at the station"),
     )
 
-    def closed_time(theta: Array, points: Timings) -> Array:
+    def closed_response_times(theta: Array, points: Timings) -> Array:
         time_outside = (think or 0.0) + theta[0]
-        service = theta[1]
-        if not kind.second:
-            return repairman_cycle_time(time_outside, service, kind.servers, points.p) - (
-                think or 0.0
-            )
-        single_time = np.broadcast_to(service, points.p.shape)
-        demands = np.stack([single_time, kind.second * single_time], axis=-1)
+        service_demand = theta[1]
+        if not station_model.second_demand_ratio:
+            return repairman_cycle_time(
+                time_outside, service_demand, station_model.servers, points.p
+            ) - (think or 0.0)
+        demands_at_first = np.broadcast_to(service_demand, points.p.shape)
+        demands = np.stack(
+            [demands_at_first, station_model.second_demand_ratio * demands_at_first], axis=-1
+        )
         return cycle_times(time_outside, demands, points.p) - (think or 0.0)
 
     def time(theta: Array, points: Timings) -> Array:
         if think is not None:
-            return np.asarray(closed_time(theta, points))
+            return np.asarray(closed_response_times(theta, points))
         parameter_columns = np.array([np.broadcast_to(value, points.p.shape) for value in theta])
-        is_stable = points.p * parameter_columns[1] < kind.servers
+        is_stable = points.p * parameter_columns[1] < station_model.servers
         stable_theta = parameter_columns[:, is_stable]
-        rate = points.p[is_stable]
+        arrival_rates = points.p[is_stable]
         times = np.zeros(len(points.p))
         times[is_stable] = (
-            _mean_response(stable_theta, rate, kind)
+            _mean_response(stable_theta, arrival_rates, station_model)
             if quantile is None
-            else _response_quantile(stable_theta, rate, kind.servers, quantile)
+            else _response_quantile(stable_theta, arrival_rates, station_model.servers, quantile)
         )
         return times
 
-    def starts(points: Timings) -> list[Array]:
+    def starting_points(points: Timings) -> list[Array]:
         shortest_time = float(points.time.min())
         highest_load = float(points.p.max())
         highest_rate = (
             highest_load if think is None else highest_load / (think + float(points.time[-1]))
         )
         service_times = [
-            min(share * kind.servers / highest_rate, shortest_time) for share in (0.5, 0.9, 0.99)
+            min(share * station_model.servers / highest_rate, shortest_time)
+            for share in (0.5, 0.9, 0.99)
         ]
         return [
             np.array([max(shortest_time - service_time, 0.1 * shortest_time), service_time])
             for service_time in service_times
         ]
 
-    formula = TimeFormula(kind.description, "R = B + S + W", parameters, time, starts)
+    formula = TimeFormula(
+        station_model.description, "R = B + S + W", parameters, time, starting_points
+    )
     return Family(
-        kind.description, kind.description, "Gross and Harris, 1985", lambda timings: [formula]
+        station_model.description,
+        station_model.description,
+        "Gross and Harris, 1985",
+        lambda timings: [formula],
     )
 
 
-def _mean_response(theta: Array, rate: Array, kind: StationModel) -> Array:
+def _mean_response(theta: Array, arrival_rates: Array, station_model: StationModel) -> Array:
     """Return the mean response time at arrival rates below saturation [s]."""
-    time_beside, service = theta
-    load = rate * service
-    servers = kind.servers
-    wait = service * erlang_c(load, servers) / (servers - load)
-    return np.asarray(time_beside + service + (1 + kind.scv) / 2 * wait)
+    time_beside, service_demand = theta
+    offered_loads = arrival_rates * service_demand
+    servers = station_model.servers
+    mean_waits = service_demand * erlang_c(offered_loads, servers) / (servers - offered_loads)
+    return np.asarray(time_beside + service_demand + (1 + station_model.scv) / 2 * mean_waits)
 
 
-def _response_quantile(theta: Array, rate: Array, servers: int, quantile: float) -> Array:
+def _response_quantile(theta: Array, arrival_rates: Array, servers: int, quantile: float) -> Array:
     """Return a quantile of the response time of M/M/c at arrival rates below saturation [s]."""
-    time_beside, service = (np.broadcast_to(value, rate.shape) for value in theta)
-    service = np.maximum(service, SHORTEST_SERVICE)
-    load = rate * service
-    wait_probability = erlang_c(load, servers)
-    service_rate = 1 / service
-    departure_rate = (servers - load) / service
-    rate_difference = np.where(
-        np.abs(departure_rate - service_rate) < 1e-9 * service_rate,
-        1e-9 * service_rate,
-        departure_rate - service_rate,
+    time_beside, service_demands = (np.broadcast_to(value, arrival_rates.shape) for value in theta)
+    service_demands = np.maximum(service_demands, SHORTEST_SERVICE)
+    offered_loads = arrival_rates * service_demands
+    wait_probabilities = erlang_c(offered_loads, servers)
+    service_rates = 1 / service_demands
+    departure_rates = (servers - offered_loads) / service_demands
+    rate_differences = np.where(
+        np.abs(departure_rates - service_rates) < 1e-9 * service_rates,
+        1e-9 * service_rates,
+        departure_rates - service_rates,
     )
 
     def probability_above(time: Array) -> Array:
-        service_above = np.exp(-service_rate * time)
-        wait_above = np.exp(-(service_rate + rate_difference) * time)
+        service_above = np.exp(-service_rates * time)
+        wait_above = np.exp(-(service_rates + rate_differences) * time)
         probability_of_both = (
-            (service_rate + rate_difference) * service_above - service_rate * wait_above
-        ) / rate_difference
+            (service_rates + rate_differences) * service_above - service_rates * wait_above
+        ) / rate_differences
         return np.asarray(
-            (1 - wait_probability) * service_above + wait_probability * probability_of_both
+            (1 - wait_probabilities) * service_above + wait_probabilities * probability_of_both
         )
 
     return np.asarray(
         time_beside
         + _root_by_halving(
-            probability_above, 1 - quantile, service * 1e3 * (1 + 1 / (servers - load))
+            probability_above,
+            1 - quantile,
+            service_demands * 1e3 * (1 + 1 / (servers - offered_loads)),
         )
     )
 
@@ -559,53 +608,57 @@ def _root_by_halving(evaluate: Callable[[Array], Array], target: float, largest:
     return np.asarray((low + high) / 2)
 
 
-def _predicted_response(load_fit: LoadFit, load: float, has_servers: bool) -> PredictedResponse:
+def _predicted_response(
+    load_fit: LoadFit, load: float, has_given_servers: bool
+) -> PredictedResponse:
     """Predict the response time at a load, with an interval that contains the intervals of all
     likely stations; without a value if the interval is too wide.
     """
     if load_fit.misfit:
         return PredictedResponse(load, reason=f"no station describes the rows: {load_fit.misfit}")
-    if load_fit.best.fitted.freedom <= 0:
+    if load_fit.best_station.fitted_formula.degrees_of_freedom <= 0:
         reason = "the rows determine the station without one left over; measure at one more load"
         return PredictedResponse(load, reason=reason)
-    predictions = list[float]()
-    lows = list[float]()
-    highs = list[float]()
+    predicted_times = list[float]()
+    low_ends = list[float]()
+    high_ends = list[float]()
     for station in load_fit.likely_stations:
-        value = float(load_fit.response(station, [load])[0])
-        interval = profile(station.fitted).interval_of_positive(
+        predicted_time = float(load_fit.response(station, [load])[0])
+        interval = profile(station.fitted_formula).interval_of_positive(
             _response_function_with_saturation(station, load), CONFIDENCE_LEVEL
         )
-        factor_beyond = np.exp(station.form_error) if load > load_of(load_fit.rows[-1]) else 1.0
-        predictions.append(value)
-        lows.append(interval.low / factor_beyond)
-        highs.append(interval.high * factor_beyond)
-    low = min(lows)
-    high = max(highs)
-    if max(predictions[0], high) >= SATURATED_RESPONSE_TIME:
-        least_saturation = min(
+        error_factor_beyond = (
+            np.exp(station.form_error) if load > load_of(load_fit.rows[-1]) else 1.0
+        )
+        predicted_times.append(predicted_time)
+        low_ends.append(interval.low / error_factor_beyond)
+        high_ends.append(interval.high * error_factor_beyond)
+    low = min(low_ends)
+    high = max(high_ends)
+    if max(predicted_times[0], high) >= SATURATED_RESPONSE_TIME:
+        least_saturation_rate = min(
             likely_station.saturation_rate for likely_station in load_fit.likely_stations
         )
-        reason = f"the station saturates at {least_saturation:.4g} /s or so"
+        reason = f"the station saturates at {least_saturation_rate:.4g} /s or so"
         return PredictedResponse(load, reason=reason)
     if high > WIDEST_PREDICTION_RATIO * low:
         reason = (
             f"it lies between {low:.3g} and {high:.3g} s, too wide to be of use; measure at a"
             " larger"
-            f" load{'' if has_servers else ', or say how many servers there are (--servers)'}"
+            f" load{'' if has_given_servers else ', or say how many servers there are (--servers)'}"
         )
         return PredictedResponse(load, reason=reason)
-    return PredictedResponse(load, predictions[0], low, high)
+    return PredictedResponse(load, predicted_times[0], low, high)
 
 
 def _response_function_with_saturation(station: StationFit, load: float) -> ParameterFunction:
     """Return a function from rows of parameters to the response times at a load [s], which are
     beyond `SATURATED_RESPONSE_TIME` where the station saturates.
     """
-    time = station.fitted.time_function_at(load)
+    compute_times = station.fitted_formula.time_function_at(load)
 
-    def time_or_saturated(thetas: Array) -> Array:
-        times = time(thetas)
+    def times_or_saturated(thetas: Array) -> Array:
+        times = compute_times(thetas)
         return np.asarray(np.where(times > 0, times, SATURATED_RESPONSE_TIME**2))
 
-    return time_or_saturated
+    return times_or_saturated

@@ -13,7 +13,7 @@ from slipstick.report.formatting import percent
 from slipstick_measure.fit.formula import (
     Family,
     FitParameter,
-    Lost,
+    LostTimes,
     TimeFormula,
     Timings,
     nonnegative_coefficients,
@@ -105,13 +105,13 @@ class FittedCause:
 
     Parameters
     ----------
-    measured : the rows
+    measured_cause : the rows
     form : the function of the number of processors
     coefficient : seconds that are multiplied by it [s]
     scatter : standard deviation of the logarithms of the rows about the form [1]
     """
 
-    measured: MeasuredCause
+    measured_cause: MeasuredCause
     form: _GrowthForm
     coefficient: float
     scatter: float
@@ -120,28 +120,30 @@ class FittedCause:
         """Return the seconds that each processor loses to the cause; 0 on one processor if no loss
         was measured there.
         """
-        times = self.coefficient * self.form.evaluate(p)
-        single_seconds = self.measured.seconds[self.measured.p == 1]
+        form_seconds = self.coefficient * self.form.evaluate(p)
+        single_seconds = self.measured_cause.seconds[self.measured_cause.p == 1]
         is_absent = (p == 1) & bool(len(single_seconds) and single_seconds[0] == 0)
-        return np.asarray(np.where(is_absent, 0.0, times))
+        return np.asarray(np.where(is_absent, 0.0, form_seconds))
 
     @property
     def text(self) -> str:
         """The term of the cause in plain text."""
-        return f"{self.coefficient:.3g} s {self.form.text}".strip() + f" ({self.measured.name})"
+        return (
+            f"{self.coefficient:.3g} s {self.form.text}".strip() + f" ({self.measured_cause.name})"
+        )
 
     @property
     def grows(self) -> bool:
         """Whether both the rows and the form grow with the number of processors."""
-        largest = float(self.measured.p.max())
+        largest = float(self.measured_cause.p.max())
         seconds_before, last_seconds = self.seconds(
             np.array([max(2.0, largest / STEP_BEYOND), largest])
         )
-        rows_before = self.measured.seconds[self.measured.p <= largest / STEP_BEYOND]
+        rows_before = self.measured_cause.seconds[self.measured_cause.p <= largest / STEP_BEYOND]
         return bool(
             last_seconds >= LEAST_GROWTH * seconds_before
             and len(rows_before)
-            and self.measured.seconds[-1] >= LEAST_GROWTH * rows_before.max()
+            and self.measured_cause.seconds[-1] >= LEAST_GROWTH * rows_before.max()
         )
 
 
@@ -167,9 +169,15 @@ def fit_cause(cause: MeasuredCause) -> FittedCause | None:
 
 def growing_causes(timings: Timings) -> list[FittedCause]:
     """Return the causes that grow in the rows of some timings, each with its form."""
-    largest = float(timings.p.max())
-    causes = (fit_cause(cause.up_to(largest)) for cause in timings.causes)
-    return [cause for cause in causes if cause is not None and cause.grows]
+    largest_count = float(timings.p.max())
+    fitted_causes = (
+        fit_cause(fitted_cause.up_to(largest_count)) for fitted_cause in timings.causes
+    )
+    return [
+        fitted_cause
+        for fitted_cause in fitted_causes
+        if fitted_cause is not None and fitted_cause.grows
+    ]
 
 
 def family_with_causes(timings: Timings) -> Family | None:
@@ -206,29 +214,38 @@ def _formulas_with_causes(timings: Timings) -> Sequence[TimeFormula]:
         work_time = theta[0] * (1 + theta[1] * (points.p - 1)) / work_divisor(points)
         return np.asarray(work_time + seconds_of_causes(points))
 
-    def starts(points: Timings) -> list[Array]:
+    def starting_points(points: Timings) -> list[Array]:
         term_columns = np.column_stack([np.ones(len(points)), points.p - 1])
         remaining_times = np.maximum(points.time - seconds_of_causes(points), 0.01 * points.time)
-        single, growth = nonnegative_coefficients(
+        single_time, serial_growth = nonnegative_coefficients(
             term_columns / work_divisor(points)[:, None], remaining_times
         )
-        single = single if single > 0 else float(points.time[0])
-        return [np.array([single, growth / single])]
+        single_time = single_time if single_time > 0 else float(points.time[0])
+        return [np.array([single_time, serial_growth / single_time])]
 
-    def lost(theta: Array, points: Timings) -> Lost:
+    def lost_times(theta: Array, points: Timings) -> LostTimes:
         serial_times = theta[0] * theta[1] * (points.p - 1) / work_divisor(points)
         return {
             "serial part": serial_times,
-            **{cause.measured.name: cause.seconds(points.p) for cause in causes},
+            **{cause.measured_cause.name: cause.seconds(points.p) for cause in causes},
         }
 
-    divisor = "" if timings.weak_scaling else " / p"
-    terms = [f"single (1 + serial (p - 1)){divisor}", *(cause.text for cause in causes)]
+    divisor_text = "" if timings.weak_scaling else " / p"
+    term_texts = [f"single (1 + serial (p - 1)){divisor_text}", *(cause.text for cause in causes)]
     parameters = (
         FitParameter("single", "s", "time on one processor, without the measured causes"),
         FitParameter("serial", "1", "serial part of the work", 1.0),
     )
-    return [TimeFormula(CAUSES, f"T = {' + '.join(terms)}", parameters, time, starts, lost=lost)]
+    return [
+        TimeFormula(
+            CAUSES,
+            f"T = {' + '.join(term_texts)}",
+            parameters,
+            time,
+            starting_points,
+            lost_times=lost_times,
+        )
+    ]
 
 
 def causes_without_term(fitted_formula: FittedFormula) -> Iterator[FittedCause]:
@@ -241,14 +258,14 @@ def causes_without_term(fitted_formula: FittedFormula) -> Iterator[FittedCause]:
     timings = fitted_formula.timings
     if timings.has_sizes:
         return
-    largest = float(timings.p.max())
-    numbers = np.array([1.0, largest, STEP_BEYOND * largest])
-    times = fitted_formula.predict(numbers)
-    overheads = times - times[0] / work_divisor(timings.points(numbers))
+    largest_count = float(timings.p.max())
+    processor_counts = np.array([1.0, largest_count, STEP_BEYOND * largest_count])
+    times = fitted_formula.predict(processor_counts)
+    overheads = times - times[0] / work_divisor(timings.points(processor_counts))
     for cause in growing_causes(timings):
-        growth = np.diff(cause.seconds(numbers[1:]))[0]
-        is_large = cause.measured.seconds[-1] >= LEAST_SHARE_OF_TIME * times[1]
-        if is_large and overheads[2] - overheads[1] < PART_OF_GROWTH * growth:
+        seconds_growth = np.diff(cause.seconds(processor_counts[1:]))[0]
+        is_large = cause.measured_cause.seconds[-1] >= LEAST_SHARE_OF_TIME * times[1]
+        if is_large and overheads[2] - overheads[1] < PART_OF_GROWTH * seconds_growth:
             yield cause
 
 
@@ -256,14 +273,16 @@ def growth_in_words(cause: FittedCause, timings: Timings) -> str:
     """Return in words how a measured cause grows, and its share of the time at the largest number
     of processors.
     """
-    p, seconds = cause.measured.p, cause.measured.seconds
+    p, seconds = cause.measured_cause.p, cause.measured_cause.seconds
     first_index = int(np.flatnonzero((seconds > 0) & (p > 1))[0])
-    share = float(seconds[-1] / np.median(timings.time[timings.p == p[-1]]))
-    form = cause.form.text.replace("(p)", " p")
+    share_of_time = float(seconds[-1] / np.median(timings.time[timings.p == p[-1]]))
+    form_name = cause.form.text.replace("(p)", " p")
     form_text = (
-        f"as {form}" if cause.scatter <= LARGEST_SCATTER else "as no simple power or logarithm"
+        f"as {form_name}" if cause.scatter <= LARGEST_SCATTER else "as no simple power or logarithm"
     )
     return (
-        f"{cause.measured.name} grows from {seconds[first_index]:.3g} s at p = {p[first_index]:g}"
-        f" to {seconds[-1]:.3g} s at p = {p[-1]:g} ({percent(share)} of the time), {form_text}"
+        f"{cause.measured_cause.name} grows from {seconds[first_index]:.3g} s at p ="
+        f" {p[first_index]:g}"
+        f" to {seconds[-1]:.3g} s at p = {p[-1]:g} ({percent(share_of_time)} of the time),"
+        f" {form_text}"
     )

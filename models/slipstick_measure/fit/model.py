@@ -28,7 +28,7 @@ from slipstick.schema.text import Mark, Node, Scalar, canonical, from_plain
 from slipstick.units import to_base
 from slipstick.vocabulary import SIMULATION
 from slipstick_measure.fit.columns import sorted_with_parameters_first
-from slipstick_measure.fit.formula import Family, FitParameter, Lost, TimeFormula, Timings
+from slipstick_measure.fit.formula import Family, FitParameter, LostTimes, TimeFormula, Timings
 
 LARGEST_NUMBER_RATIO = 16.0
 """Multiples of the largest number measured that a model is asked for, where each number costs
@@ -46,19 +46,19 @@ class FitSettings:
     Parameters
     ----------
     settings : the model and everything set in it, by path
-    free : the free parameters
-    population : path of the quantity that is the number of processors; None if the model has only
-        one candidate
-    size : path of the quantity that is the size of the problem; None if the data have no sizes
-    cycles : how many cycles the measured, shared work has; None if the model's time is the measured
-        time
+    free_scalars : the free parameters
+    population_path : path of the quantity that is the number of processors; None if the model has
+        only one candidate
+    size_path : path of the quantity that is the size of the problem; None if the data have no sizes
+    cycle_count : how many cycles the measured, shared work has; None if the model's time is the
+        measured time
     """
 
     settings: Settings
-    free: Sequence[Scalar]
-    population: Scalar | None = None
-    size: Scalar | None = None
-    cycles: float | None = None
+    free_scalars: Sequence[Scalar]
+    population_path: Scalar | None = None
+    size_path: Scalar | None = None
+    cycle_count: float | None = None
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,17 @@ class PreparedModel:
 
     Parameters
     ----------
-    built : the model
+    built_model : the model
     parameters : its free parameters, called by their paths
-    population, size : paths; no size where there is none
+    population_path, size_path : paths; no size where there is none
     fit_settings : the options of the fit
     library : what was read so far
     """
 
-    built: BuiltModel
+    built_model: BuiltModel
     parameters: tuple[FitParameter, ...]
-    population: str
-    size: str
+    population_path: str
+    size_path: str
     fit_settings: FitSettings
     library: Library
 
@@ -85,45 +85,47 @@ class PreparedModel:
     def start(self) -> Array:
         """The model's own values of the free parameters."""
         return np.array(
-            [self.built.entries[parameter.name].given.value for parameter in self.parameters]
+            [self.built_model.entries[parameter.name].given.value for parameter in self.parameters]
         )
 
     def family(self) -> Family:
         """Return a family whose one formula is the model."""
         names = ", ".join(parameter.name for parameter in self.parameters)
-        method = self.built.options.method or "the default method"
-        title = f"the model {self.built.name} with {names} free"
-        return Family(self.built.name, title, f"solved by {method}", self._formulas)
+        method = self.built_model.options.method or "the default method"
+        title = f"the model {self.built_model.name} with {names} free"
+        return Family(self.built_model.name, title, f"solved by {method}", self._formulas)
 
     def _formulas(self, timings: Timings) -> Sequence[TimeFormula]:
         """Return the formula of the model, after checking that the data can be compared with it."""
         self._check_timings(timings)
         time_text = (
-            f"cycle of {self.built.name}" if self._customer_class else f"time of {self.built.name}"
+            f"cycle of {self.built_model.name}"
+            if self._customer_class
+            else f"time of {self.built_model.name}"
         )
         time_text = (
             time_text
-            if self.fit_settings.cycles is None
-            else f"{self.fit_settings.cycles:g} {time_text} / p"
+            if self.fit_settings.cycle_count is None
+            else f"{self.fit_settings.cycle_count:g} {time_text} / p"
         )
-        text = f"T = {time_text}, with {self.population} = p" + (
-            f", {self.size} = n" if self.size else ""
+        text = f"T = {time_text}, with {self.population_path} = p" + (
+            f", {self.size_path} = n" if self.size_path else ""
         )
         return [
             TimeFormula(
-                self.built.name,
+                self.built_model.name,
                 text,
                 self.parameters,
                 self._model_times,
                 self._starting_points,
-                horizon=LARGEST_NUMBER_RATIO,
-                lost=self._lost_times,
+                largest_extrapolation_ratio=LARGEST_NUMBER_RATIO,
+                lost_times=self._lost_times,
             )
         ]
 
     @cached_property
     def _compiled_model(self) -> CompiledModel:
-        return _compiled_without_simulation(self.built)
+        return _compiled_without_simulation(self.built_model)
 
     @cached_property
     def _customer_class(self) -> str:
@@ -131,42 +133,46 @@ class PreparedModel:
         model is no network.
         """
         return (
-            self.population.split(".")[1] if isinstance(self.built.model, QueueingNetwork) else ""
+            self.population_path.split(".")[1]
+            if isinstance(self.built_model.model, QueueingNetwork)
+            else ""
         )
 
     def _check_timings(self, timings: Timings) -> None:
         """Raise if the model cannot be compared with the data."""
-        name = self.built.name
-        cycles = self.fit_settings.cycles
-        if timings.weak_scaling and cycles is not None:
+        model_name = self.built_model.name
+        cycle_count = self.fit_settings.cycle_count
+        if timings.weak_scaling and cycle_count is not None:
             raise NoAnswerError(
                 "the data are times of a cycle, so the number of cycles (cycles) says nothing;"
                 " leave it out"
             )
-        if self._customer_class and not timings.weak_scaling and cycles is None:
+        if self._customer_class and not timings.weak_scaling and cycle_count is None:
             raise NoAnswerError(
-                f"the data are times of a whole work; say how many cycles of {name} it has (cycles)"
+                f"the data are times of a whole work; say how many cycles of {model_name} it has"
+                " (cycles)"
             )
         self.check_quantity()
-        if timings.has_sizes and not self.size:
+        if timings.has_sizes and not self.size_path:
             raise NoAnswerError(
-                f"the data have several sizes; say which number of {name} is the size (size)"
+                f"the data have several sizes; say which number of {model_name} is the size (size)"
             )
-        if self.size and (timings.n == 1).all():
+        if self.size_path and (timings.n == 1).all():
             message = (
-                f"the data have no sizes, so {self.size} would be 1; give them a column size, or"
+                f"the data have no sizes, so {self.size_path} would be 1; give them a column size,"
+                " or"
                 " leave size out"
             )
             raise NoAnswerError(message)
 
     def check_quantity(self) -> None:
         """Raise if the first answer of the model is not a time."""
-        sample = self.built.sample
-        method = self.built.options.method
+        sample = self.built_model.sample
+        method = self.built_model.options.method
         first_name = name_of_first_quantity(sample.model, method)
         if not self._customer_class and sample.answer_names(method)[first_name] != str(TIME):
             message = (
-                f"{self.built.name} gives a {first_name}, not a time, so no time can be held"
+                f"{self.built_model.name} gives a {first_name}, not a time, so no time can be held"
                 " against it"
             )
             raise NoAnswerError(message)
@@ -174,55 +180,60 @@ class PreparedModel:
     def _model_times(self, theta: Array, points: Timings) -> Array:
         """Return the model's times [s]; NaN where it has no answer."""
         if self._customer_class:
-            name = f"throughput[{self._customer_class}]"
+            throughput_name = f"throughput[{self._customer_class}]"
             (throughput,) = self._evaluate_model(
-                theta, points, lambda form, values: {name: _answer_columns(form, values)[name]}
+                theta,
+                points,
+                lambda form, values: {
+                    throughput_name: _answer_columns(form, values)[throughput_name]
+                },
             ).values()
-            cycle_time = points.p / throughput
+            cycle_times = points.p / throughput
         else:
-            cycle_time = self._evaluate_model(
+            cycle_times = self._evaluate_model(
                 theta, points, lambda form, values: {"time": form.times(values)}
             )["time"]
-        times: Array = cycle_time * self._cycles_per_processor(points)
+        times: Array = cycle_times * self._cycles_per_processor(points)
         return times
 
-    def _lost_times(self, theta: Array, points: Timings) -> Lost:
+    def _lost_times(self, theta: Array, points: Timings) -> LostTimes:
         """Return the lost time by cause [s]: all of the account but useful work or, for a queueing
         network, the waits at the stations.
         """
-        columns = self._evaluate_model(theta, points, _answer_columns)
+        column_by_name = self._evaluate_model(theta, points, _answer_columns)
         cycles_per_processor = self._cycles_per_processor(points)
         if self._customer_class:
             prefix = f"time_per_visit[{self._customer_class},"
-            stations = [
+            station_names = [
                 name.removeprefix(prefix).removesuffix("]")
-                for name in columns
+                for name in column_by_name
                 if name.startswith(prefix)
             ]
             return {
-                f"waiting for {station}": cycles_per_processor * self._waits(columns, station)
-                for station in stations
+                f"waiting for {station_name}": cycles_per_processor
+                * self._waits(column_by_name, station_name)
+                for station_name in station_names
             }
-        model = self.built.model
-        useful = model.useful if isinstance(model, Model) else ()
-        time_by_component = {
+        model = self.built_model.model
+        useful_components = model.useful if isinstance(model, Model) else ()
+        times_by_component = {
             name.removeprefix("account[").removesuffix("]"): column
-            for name, column in columns.items()
+            for name, column in column_by_name.items()
             if name.startswith("account[")
         }
         return {
-            component: cycles_per_processor * time
-            for component, time in time_by_component.items()
-            if component not in useful
+            component: cycles_per_processor * component_times
+            for component, component_times in times_by_component.items()
+            if component not in useful_components
         }
 
-    def _waits(self, columns: Mapping[str, Array], station: str) -> Array:
+    def _waits(self, column_by_name: Mapping[str, Array], station_name: str) -> Array:
         """Return the time of a cycle that customers wait at a station [s], at each point."""
-        suffix = f"[{self._customer_class},{station}]"
+        suffix = f"[{self._customer_class},{station_name}]"
         waits: Array = (
-            columns[f"residence_time{suffix}"]
-            * columns[f"waiting_time{suffix}"]
-            / columns[f"time_per_visit{suffix}"]
+            column_by_name[f"residence_time{suffix}"]
+            * column_by_name[f"waiting_time{suffix}"]
+            / column_by_name[f"time_per_visit{suffix}"]
         )
         return waits
 
@@ -230,8 +241,8 @@ class PreparedModel:
         """Return the number of cycles of the measured work that each processor executes; 1 if the
         measured time is that of a cycle.
         """
-        cycles = self.fit_settings.cycles
-        return np.ones(len(points)) if cycles is None else cycles / points.p
+        cycle_count = self.fit_settings.cycle_count
+        return np.ones(len(points)) if cycle_count is None else cycle_count / points.p
 
     def _starting_points(self, points: Timings) -> Sequence[Array]:
         """Return the two best of several guesses of the parameters: the model's own values, the
@@ -241,13 +252,15 @@ class PreparedModel:
         own_values = np.array([value or 1e-2 for value in self.start])
         time_powers = np.array(
             [
-                self.built.entries[parameter.name].given.dimension.time_power
+                self.built_model.entries[parameter.name].given.dimension.time_power
                 for parameter in parameters
             ]
         )
         model_formula = TimeFormula("", "", parameters, self._model_times, lambda _: ())
-        ratio = np.median(points.time / model_formula.time(own_values, points))
-        scaled_values = own_values * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(time_powers)
+        time_ratio = np.median(points.time / model_formula.time(own_values, points))
+        scaled_values = own_values * (time_ratio if np.isfinite(time_ratio) else 1.0) ** np.sign(
+            time_powers
+        )
         factors_to_try = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED_PARAMETERS else [1.0]
         guesses = np.array(
             [
@@ -267,21 +280,21 @@ class PreparedModel:
             }
             failure_reason = (
                 self._compiled_model.points(
-                    {**own_values_by_name, self.population: float(points.p[0])}
+                    {**own_values_by_name, self.population_path: float(points.p[0])}
                 )
                 .answer(0)
                 .failed
             )
             raise NoAnswerError(
-                f"{self.built.name} has no time at the points of the data:"
+                f"{self.built_model.name} has no time at the points of the data:"
                 f" {failure_reason or 'not a number'}"
             )
         with np.errstate(all="ignore"):
             squared_errors = (np.log(points.time / times) ** 2).sum(axis=1)
-        order = np.argsort(
+        ascending_order = np.argsort(
             np.where(np.isfinite(squared_errors), squared_errors, np.inf), kind="stable"
         )
-        return [guesses[index] for index in order[:2]]
+        return [guesses[index] for index in ascending_order[:2]]
 
     def _evaluate_model(
         self, theta: Array, points: Timings, evaluate: _EvaluateForm
@@ -294,16 +307,16 @@ class PreparedModel:
             parameter.name: np.broadcast_to(value, point_count)
             for parameter, value in zip(self.parameters, theta, strict=True)
         }
-        if self.size:
-            values_by_path[self.size] = points.n
-        if self.population in self._compiled_model.parameters:
-            values_by_path[self.population] = points.p
+        if self.size_path:
+            values_by_path[self.size_path] = points.n
+        if self.population_path in self._compiled_model.parameters:
+            values_by_path[self.population_path] = points.p
             forms_and_masks = [(self._compiled_model, np.ones(point_count, dtype=bool))]
         else:
             forms_and_masks = [
                 (self._form_at(float(p)), points.p == p) for p in np.unique(points.p)
             ]
-        columns: dict[str, Array] = {}
+        column_by_name: dict[str, Array] = {}
         for form, mask in forms_and_masks:
             columns_of_form = evaluate(
                 form,
@@ -314,8 +327,8 @@ class PreparedModel:
                 },
             )
             for name, column in columns_of_form.items():
-                columns.setdefault(name, np.zeros(point_count))[mask] = column
-        return columns
+                column_by_name.setdefault(name, np.zeros(point_count))[mask] = column
+        return column_by_name
 
     @cached_property
     def _forms(self) -> dict[float, CompiledModel]:
@@ -326,7 +339,11 @@ class PreparedModel:
         if p not in self._forms:
             node = from_plain(int(p), Mark(f"p = {p:g}", 1, 1))
             self._forms[p] = _compiled_without_simulation(
-                build(resolve({**self.fit_settings.settings, self.population: node}, self.library))
+                build(
+                    resolve(
+                        {**self.fit_settings.settings, self.population_path: node}, self.library
+                    )
+                )
             )
         return self._forms[p]
 
@@ -366,64 +383,77 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
     inputs = resolve(fit_settings.settings, library)
     built_model = build(inputs)
     if built_model.options.method == SIMULATION:
-        raise _error_at_free(
+        raise _free_parameter_error(
             fit_settings.settings["method"],
             "a fit needs a smooth model; simulated times jump, so take another method",
         )
     problems: list[Problem] = []
-    parameters: dict[str, FitParameter] = {}
-    for scalar in fit_settings.free:
+    parameter_by_path: dict[str, FitParameter] = {}
+    for free_scalar in fit_settings.free_scalars:
         try:
-            parameter = _parse_parameter(scalar, inputs, built_model)
-            if parameter.name in parameters:
-                raise _error_at_free(scalar, f"{parameter.name} is free twice; leave one out")
-            parameters[parameter.name] = parameter
+            parameter = _parse_parameter(free_scalar, inputs, built_model)
+            if parameter.name in parameter_by_path:
+                raise _free_parameter_error(
+                    free_scalar, f"{parameter.name} is free twice; leave one out"
+                )
+            parameter_by_path[parameter.name] = parameter
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    population = (
-        _checked_path(fit_settings.population, inputs, built_model)
-        if fit_settings.population
+    population_path = (
+        _checked_path(fit_settings.population_path, inputs, built_model)
+        if fit_settings.population_path
         else _population_path(built_model, fit_settings)
     )
-    size = _checked_path(fit_settings.size, inputs, built_model) if fit_settings.size else ""
-    if population.endswith(".arrivals"):
-        raise _error_at_free(
-            fit_settings.population or fit_settings.free[0],
-            f"{population} is a rate of arrivals, and times are divided by processors; hold the"
-            f" model against rows: --column '{population}=p [1/s]' --measured"
+    size_path = (
+        _checked_path(fit_settings.size_path, inputs, built_model) if fit_settings.size_path else ""
+    )
+    if population_path.endswith(".arrivals"):
+        raise _free_parameter_error(
+            fit_settings.population_path or fit_settings.free_scalars[0],
+            f"{population_path} is a rate of arrivals, and times are divided by processors; hold"
+            " the"
+            f" model against rows: --column '{population_path}=p [1/s]' --measured"
             " 'response_time[...]=time [ms]'",
         )
-    for path in {population, size} & parameters.keys():
-        raise _error_at_free(
-            fit_settings.free[list(parameters).index(path)],
+    for path in {population_path, size_path} & parameter_by_path.keys():
+        raise _free_parameter_error(
+            fit_settings.free_scalars[list(parameter_by_path).index(path)],
             f"{path} comes from the data, so it cannot be free",
         )
     return PreparedModel(
-        built_model, tuple(parameters.values()), population, size, fit_settings, library
+        built_model,
+        tuple(parameter_by_path.values()),
+        population_path,
+        size_path,
+        fit_settings,
+        library,
     )
 
 
-def _parse_parameter(scalar: Scalar, inputs: Inputs, built_model: BuiltModel) -> FitParameter:
+def _parse_parameter(free_scalar: Scalar, inputs: Inputs, built_model: BuiltModel) -> FitParameter:
     """Parse a free parameter, written `path` or `path=low..high`; either end may be left out."""
-    text = str(scalar.value)
-    name, separator, limits = text.partition("=")
-    path = _checked_path(Scalar(name.strip(), name, scalar.mark, quoted=True), inputs, built_model)
+    parameter_text = str(free_scalar.value)
+    path_text, separator, limits_text = parameter_text.partition("=")
+    path = _checked_path(
+        Scalar(path_text.strip(), path_text, free_scalar.mark, quoted=True), inputs, built_model
+    )
     given_value = built_model.entries[path].given
     meaning = built_model.entries[path].meaning
-    low, range_sign, high = limits.partition("..")
+    low_text, range_sign, high_text = limits_text.partition("..")
     if separator and not range_sign:
-        raise _error_at_free(
-            scalar, f"write {path}=low..high, such as {path}={given_value}..; got {text!r}"
+        raise _free_parameter_error(
+            free_scalar,
+            f"write {path}=low..high, such as {path}={given_value}..; got {parameter_text!r}",
         )
     try:
         lower_limit, upper_limit = (
             to_base(end_text, given_value.dimension) if end_text.strip() else None
-            for end_text in (low, high)
+            for end_text in (low_text, high_text)
         )
     except UnitError as error:
-        raise _error_at_free(scalar, str(error)) from None
+        raise _free_parameter_error(free_scalar, str(error)) from None
     parameter = FitParameter(
         path,
         str(given_value.dimension),
@@ -432,23 +462,25 @@ def _parse_parameter(scalar: Scalar, inputs: Inputs, built_model: BuiltModel) ->
         lower_limit or 0.0,
     )
     if not 0 <= parameter.lower < parameter.upper:
-        range_in_words = f"from {low.strip() or 0} to {high.strip()}"
-        raise _error_at_free(
-            scalar,
+        range_in_words = f"from {low_text.strip() or 0} to {high_text.strip()}"
+        raise _free_parameter_error(
+            free_scalar,
             f"{path} is free {range_in_words}: the first value must be less than the second, and"
             " not negative",
         )
     return parameter
 
 
-def _checked_path(scalar: Scalar, inputs: Inputs, built_model: BuiltModel) -> str:
+def _checked_path(path_scalar: Scalar, inputs: Inputs, built_model: BuiltModel) -> str:
     """Return the full path of a number of the model; raise if the model has no such number."""
-    path = canonical(inputs.tree, str(scalar.value))
+    path = canonical(inputs.tree, str(path_scalar.value))
     if path not in built_model.parameters and f"parameters.{path}" in built_model.parameters:
         path = f"parameters.{path}"
     if path not in built_model.parameters:
         hint = did_you_mean(path, sorted_with_parameters_first(built_model.parameters))
-        raise _error_at_free(scalar, f"{built_model.name} has no number at {path!r}{hint}")
+        raise _free_parameter_error(
+            path_scalar, f"{built_model.name} has no number at {path!r}{hint}"
+        )
     return path
 
 
@@ -457,27 +489,27 @@ def _population_path(built_model: BuiltModel, fit_settings: FitSettings) -> str:
     class_paths = [
         path
         for path in built_model.parameters
-        if path.startswith("classes.") and path.endswith(".population")
+        if path.startswith("classes.") and path.endswith(".population_path")
     ]
     population_paths = [
         path for path in ("population.processors", "processors") if path in built_model.parameters
     ] or class_paths
     if len(population_paths) == 1:
         return population_paths[0]
-    setting = (
+    first_setting = (
         fit_settings.settings["model"]
         if "model" in fit_settings.settings
         else next(iter(fit_settings.settings.values()))
     )
     populations_in_words = f"; there are {', '.join(population_paths)}" if population_paths else ""
-    raise _error_at_free(
-        setting,
+    raise _free_parameter_error(
+        first_setting,
         f"say which number of {built_model.name} is the number of processors"
         f" (population){populations_in_words}; if the columns are other numbers of it, say which:"
-        " --column parameters.size=COLUMN --measured time=COLUMN",
+        " --column parameters.size_path=COLUMN --measured time=COLUMN",
     )
 
 
-def _error_at_free(node: Node, message: str) -> SpecError:
+def _free_parameter_error(node: Node, message: str) -> SpecError:
     """Return an error with a message, at the place of a free parameter."""
     return node.mark.error(message, "free")

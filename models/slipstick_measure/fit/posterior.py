@@ -65,7 +65,7 @@ class Prior:
     name: str
     mean: float
     deviation: float
-    owners: tuple[str, ...] = ()
+    owner_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,20 +75,26 @@ class RowGroups:
 
     Parameters
     ----------
-    labels : by column, the owner of each row
+    row_owners_by_column : by column, the owner of each row
     """
 
-    labels: Mapping[str, Sequence[str]]
+    row_owners_by_column: Mapping[str, Sequence[str]]
 
     @cached_property
     def owners_by_column(self) -> dict[str, list[str]]:
         """The owners of each column, in order of appearance."""
-        return {column: list(dict.fromkeys(labels)) for column, labels in self.labels.items()}
+        return {
+            column: list(dict.fromkeys(row_owners))
+            for column, row_owners in self.row_owners_by_column.items()
+        }
 
-    def select(self, rows: NDArray[np.intp]) -> RowGroups:
+    def select(self, row_indices: NDArray[np.intp]) -> RowGroups:
         """Return the owners of a subset of the rows."""
         return RowGroups(
-            {column: [labels[row] for row in rows] for column, labels in self.labels.items()}
+            {
+                column: [row_owners[row_index] for row_index in row_indices]
+                for column, row_owners in self.row_owners_by_column.items()
+            }
         )
 
     @cached_property
@@ -96,14 +102,19 @@ class RowGroups:
         """The indices of the rows of each combination of owners that occurs; a combination is the
         owner by column.
         """
-        rows_by_labels: dict[tuple[str, ...], list[int]] = {}
-        row_count = len(next(iter(self.labels.values()), ()))
-        for row in range(row_count):
-            labels_of_row = tuple(labels[row] for labels in self.labels.values())
-            rows_by_labels.setdefault(labels_of_row, []).append(row)
+        row_indices_by_owners: dict[tuple[str, ...], list[int]] = {}
+        row_count = len(next(iter(self.row_owners_by_column.values()), ()))
+        for row_index in range(row_count):
+            owners_of_row = tuple(
+                row_owners[row_index] for row_owners in self.row_owners_by_column.values()
+            )
+            row_indices_by_owners.setdefault(owners_of_row, []).append(row_index)
         return [
-            (dict(zip(self.labels, labels_of_row, strict=True)), np.array(indices))
-            for labels_of_row, indices in rows_by_labels.items()
+            (
+                dict(zip(self.row_owners_by_column, owners_of_row, strict=True)),
+                np.array(row_indices),
+            )
+            for owners_of_row, row_indices in row_indices_by_owners.items()
         ]
 
 
@@ -128,23 +139,24 @@ class Posterior:
         common values
     centre : common values and offsets, (p,) [log]
     covariance : of them, (p, p)
-    spread : by parameter and column, the standard deviation of the offsets [log]
+    spread_by_parameter_and_column : by parameter and column, the standard deviation of the offsets
+        [log]
     noise : of each measured value, the scale of its distribution [log]
     evidence : logarithm of the probability of the rows, up to a constant
-    freedom : degrees of freedom of the noise of each measured value: its rows less the parameters
-        [1]
-    widened : factor of the standard deviations of predictions
+    degrees_of_freedom : degrees of freedom of the noise of each measured value: its rows less the
+        parameters [1]
+    widening : factor of the standard deviations of predictions
     """
 
     priors: tuple[Prior, ...]
     offsets: tuple[tuple[int, str, str], ...]
     centre: Array
     covariance: Array
-    spread: dict[tuple[int, str], float]
+    spread_by_parameter_and_column: dict[tuple[int, str], float]
     noise: Array
     evidence: float
-    freedom: Array = field(default_factory=lambda: np.array([np.inf]))
-    widened: float = 1.0
+    degrees_of_freedom: Array = field(default_factory=lambda: np.array([np.inf]))
+    widening: float = 1.0
 
     def parameters(self, owner_by_column: dict[str, str]) -> tuple[Array, Array]:
         """Return the mean, (k,), and the covariance, (k, k), of the logarithms of the parameters of
@@ -157,40 +169,44 @@ class Posterior:
             for parameter_index, column, owner in self.offsets
             if owner_by_column.get(column) == owner
         }
-        for (parameter_index, column), deviation in self.spread.items():
+        for (parameter_index, column), deviation in self.spread_by_parameter_and_column.items():
             if (parameter_index, column) not in known_offsets:
                 covariance[parameter_index, parameter_index] += deviation**2
-        return owner_matrix @ self.centre, covariance * self.widened**2
+        return owner_matrix @ self.centre, covariance * self.widening**2
 
-    def predict(self, values_and_slopes: ValuesAndSlopes, groups: RowGroups) -> tuple[Array, Array]:
+    def predict(
+        self, compute_values_and_slopes: ValuesAndSlopes, groups: RowGroups
+    ) -> tuple[Array, Array]:
         """Return the logarithms of the values of rows, (V, n), and their standard deviations."""
-        log_values, derivatives = values_and_slopes(self._parameters_at_rows(groups))
-        variance = np.zeros_like(log_values)
-        for owner_by_column, rows in groups.rows_by_owners:
+        log_values, derivatives = compute_values_and_slopes(self._parameters_at_rows(groups))
+        variances = np.zeros_like(log_values)
+        for owner_by_column, row_indices in groups.rows_by_owners:
             _, covariance = self.parameters(owner_by_column)
-            derivatives_of_rows = derivatives[:, rows]
-            variance[:, rows] = np.einsum(
+            derivatives_of_rows = derivatives[:, row_indices]
+            variances[:, row_indices] = np.einsum(
                 "vij,jk,vik->vi", derivatives_of_rows, covariance, derivatives_of_rows
             )
-        return log_values, np.sqrt(variance + self.deviations_of_noise[:, None] ** 2)
+        return log_values, np.sqrt(variances + self.deviations_of_noise[:, None] ** 2)
 
     @property
     def deviations_of_noise(self) -> Array:
         """The standard deviation of a normal noise whose 90 % lie between the same ends, widened
         like the deviations of the parameters, (V,) [log].
         """
-        return self.widened * DEVIATION_PER_SCALE * self.noise
+        return self.widening * DEVIATION_PER_SCALE * self.noise
 
     def _parameters_at_rows(self, groups: RowGroups) -> Array:
         """Return the logarithms of the parameters at each row, with the offsets of the groups that
         the row belongs to, (n, k).
         """
-        means = np.empty((sum(len(rows) for _, rows in groups.rows_by_owners), len(self.priors)))
-        for owner_by_column, rows in groups.rows_by_owners:
-            means[rows] = (
+        log_parameters = np.empty(
+            (sum(len(row_indices) for _, row_indices in groups.rows_by_owners), len(self.priors))
+        )
+        for owner_by_column, row_indices in groups.rows_by_owners:
+            log_parameters[row_indices] = (
                 _offset_matrix(len(self.priors), self.offsets, owner_by_column) @ self.centre
             )
-        return means
+        return log_parameters
 
     @cached_property
     def deviations(self) -> Array:
@@ -205,37 +221,39 @@ def _offset_matrix(
     """Return the matrix that adds to the k common values the offsets of the given owners, (k,
     p).
     """
-    selection = np.zeros((parameter_count, parameter_count + len(offsets)))
-    selection[:, :parameter_count] = np.eye(parameter_count)
+    offset_matrix = np.zeros((parameter_count, parameter_count + len(offsets)))
+    offset_matrix[:, :parameter_count] = np.eye(parameter_count)
     for column_index, (parameter_index, column, owner) in enumerate(offsets, parameter_count):
-        selection[parameter_index, column_index] = owner_by_column.get(column) == owner
-    return selection
+        offset_matrix[parameter_index, column_index] = owner_by_column.get(column) == owner
+    return offset_matrix
 
 
 def estimate(
-    values_and_slopes: ValuesAndSlopes,
-    logs: Array,
+    compute_values_and_slopes: ValuesAndSlopes,
+    measured_logs: Array,
     groups: RowGroups,
     priors: Sequence[Prior],
-    start: Posterior | None = None,
+    start_posterior: Posterior | None = None,
     precision: float = PRECISION,
 ) -> Posterior:
     """Find the most probable parameters of rows. Return their posterior.
 
     Parameters
     ----------
-    values_and_slopes : the model at the rows
-    logs : of what was measured, (V, n); NaN where it was not
+    compute_values_and_slopes : the model at the rows
+    measured_logs : of what was measured, (V, n); NaN where it was not
     groups : the owners of the rows
     priors : of the parameters
-    start : a posterior of other rows to begin at
+    start_posterior : a posterior of other rows to begin at
     precision : of the last step [log]
 
     Raises
     ------
     FloatingPointError : the model has no finite value at a row
     """
-    search = _Search(values_and_slopes, logs, groups, tuple(priors), start)
+    search = _PosteriorSearch(
+        compute_values_and_slopes, measured_logs, groups, tuple(priors), start_posterior
+    )
     for _ in range(MOST_STEPS):
         step_size = search.step()
         if step_size < precision:
@@ -243,48 +261,52 @@ def estimate(
     return search.posterior()
 
 
-class _Search:
+class _PosteriorSearch:
     """An iteration to the most probable parameters; its attributes are the current point, noise and
     spreads.
     """
 
     def __init__(
         self,
-        values_and_slopes: ValuesAndSlopes,
-        logs: Array,
+        compute_values_and_slopes: ValuesAndSlopes,
+        measured_logs: Array,
         groups: RowGroups,
         priors: tuple[Prior, ...],
-        start: Posterior | None,
+        start_posterior: Posterior | None,
     ) -> None:
-        self.values_and_slopes = values_and_slopes
-        self.logs = logs
+        self.compute_values_and_slopes = compute_values_and_slopes
+        self.measured_logs = measured_logs
         self.groups = groups
         self.priors = priors
-        self.is_measured = np.isfinite(logs)
+        self.is_measured = np.isfinite(measured_logs)
         self.offsets = tuple(
             (index, column, owner)
             for index, prior in enumerate(priors)
-            for column in prior.owners
+            for column in prior.owner_columns
             for owner in groups.owners_by_column[column]
         )
         parameter_count = len(priors)
-        self.mean = np.array([prior.mean for prior in priors] + [0.0] * len(self.offsets))
-        self.spread = {
+        self.prior_means = np.array([prior.mean for prior in priors] + [0.0] * len(self.offsets))
+        self.spread_by_parameter_and_column = {
             (index, column): prior_spread(len(groups.owners_by_column[column]))
             for index, prior in enumerate(priors)
-            for column in prior.owners
+            for column in prior.owner_columns
         }
-        self.noise = np.full(len(logs), 0.1)
-        self.freedom = np.ones(len(logs))
-        self.point = self.mean.copy()
-        if start is not None:
-            centre_by_offset = dict(zip(start.offsets, start.centre[parameter_count:], strict=True))
-            self.point[:parameter_count] = start.centre[:parameter_count]
+        self.noise = np.full(len(measured_logs), 0.1)
+        self.degrees_of_freedom = np.ones(len(measured_logs))
+        self.point = self.prior_means.copy()
+        if start_posterior is not None:
+            centre_by_offset = dict(
+                zip(start_posterior.offsets, start_posterior.centre[parameter_count:], strict=True)
+            )
+            self.point[:parameter_count] = start_posterior.centre[:parameter_count]
             self.point[parameter_count:] = [
                 centre_by_offset.get(offset, 0.0) for offset in self.offsets
             ]
-            self.noise = start.noise.copy()
-            self.spread = dict(start.spread)
+            self.noise = start_posterior.noise.copy()
+            self.spread_by_parameter_and_column = dict(
+                start_posterior.spread_by_parameter_and_column
+            )
         self.owner_matrices = [
             _offset_matrix(parameter_count, self.offsets, owner_by_column)
             for owner_by_column, _ in groups.rows_by_owners
@@ -295,12 +317,12 @@ class _Search:
         """Return the logarithms of the model's values at a point, and their derivatives by each
         parameter; raise if a measured row has no finite value.
         """
-        log_parameters = np.empty((self.logs.shape[1], len(self.priors)))
+        log_parameters = np.empty((self.measured_logs.shape[1], len(self.priors)))
         for owner_matrix, (_, rows_of_owners) in zip(
             self.owner_matrices, self.groups.rows_by_owners, strict=True
         ):
             log_parameters[rows_of_owners] = owner_matrix @ point
-        log_values, derivatives = self.values_and_slopes(log_parameters)
+        log_values, derivatives = self.compute_values_and_slopes(log_parameters)
         if not np.isfinite(log_values[self.is_measured]).all():
             raise FloatingPointError
         return log_values, np.where(np.isfinite(derivatives), derivatives, 0.0)
@@ -310,13 +332,16 @@ class _Search:
         prior_precisions = [prior.deviation**-2.0 for prior in self.priors]
         return np.array(
             prior_precisions
-            + [self.spread[index, column] ** -2 for index, column, _ in self.offsets]
+            + [
+                self.spread_by_parameter_and_column[index, column] ** -2
+                for index, column, _ in self.offsets
+            ]
         )
 
     def _negative_log_density(self, point: Array, log_values: Array) -> float:
         """Return the negative logarithm of the posterior density at a point, up to a constant."""
         standard_residuals = (
-            np.where(self.is_measured, self.logs - log_values, 0.0) / self.noise[:, None]
+            np.where(self.is_measured, self.measured_logs - log_values, 0.0) / self.noise[:, None]
         )
         cost_of_rows = (
             (DEGREES_OF_FREEDOM + 1) / 2 * np.log1p(standard_residuals**2 / DEGREES_OF_FREEDOM)
@@ -325,103 +350,116 @@ class _Search:
         return float(
             cost_of_rows[self.is_measured].sum()
             + cost_of_noise
-            + 0.5 * (self._prior_precisions() * (point - self.mean) ** 2).sum()
+            + 0.5 * (self._prior_precisions() * (point - self.prior_means) ** 2).sum()
         )
 
     def _normal_equations(self) -> tuple[Array, Array, Array]:
         """Return the weights of the rows, and the curvature and the gradient of the log likelihood
         by the unknowns at the current point.
         """
-        residuals = np.where(self.is_measured, self.logs - self.log_values, 0.0)
-        scale = self.noise[:, None]
+        residuals = np.where(self.is_measured, self.measured_logs - self.log_values, 0.0)
+        noise_scale = self.noise[:, None]
         weights = (
             (DEGREES_OF_FREEDOM + 1)
-            / (DEGREES_OF_FREEDOM + (residuals / scale) ** 2)
-            / scale**2
+            / (DEGREES_OF_FREEDOM + (residuals / noise_scale) ** 2)
+            / noise_scale**2
             * self.is_measured
         )
         unknown_count = len(self.point)
         curvature = np.zeros((unknown_count, unknown_count))
         gradient = np.zeros(unknown_count)
-        for owner_matrix, (_, rows) in zip(
+        for owner_matrix, (_, row_indices) in zip(
             self.owner_matrices, self.groups.rows_by_owners, strict=True
         ):
-            derivatives_of_rows = self.derivatives[:, rows]
-            weighted_derivatives = derivatives_of_rows * weights[:, rows, None]
+            derivatives_of_rows = self.derivatives[:, row_indices]
+            weighted_derivatives = derivatives_of_rows * weights[:, row_indices, None]
             curvature += (
                 owner_matrix.T
                 @ np.einsum("vij,vik->jk", weighted_derivatives, derivatives_of_rows)
                 @ owner_matrix
             )
             gradient += owner_matrix.T @ np.einsum(
-                "vij,vi->j", weighted_derivatives, residuals[:, rows]
+                "vij,vi->j", weighted_derivatives, residuals[:, row_indices]
             )
         return weights, curvature, gradient
 
     def step(self) -> float:
         """Take one step and update noise and spreads; return the size of the step."""
         weights, curvature, gradient = self._normal_equations()
-        precision = self._prior_precisions()
-        information = curvature + np.diag(precision)
-        step = np.linalg.solve(information, gradient - precision * (self.point - self.mean))
-        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        prior_precisions = self._prior_precisions()
+        information = curvature + np.diag(prior_precisions)
+        change = np.linalg.solve(
+            information, gradient - prior_precisions * (self.point - self.prior_means)
+        )
+        change *= min(1.0, LONGEST_STEP / max(float(np.abs(change).max()), 1e-300))
         cost_before = self._negative_log_density(self.point, self.log_values)
         for _ in range(6):
             try:
-                log_values, derivatives = self._evaluate(self.point + step)
+                log_values, derivatives = self._evaluate(self.point + change)
                 if self._negative_log_density(
-                    self.point + step, log_values
+                    self.point + change, log_values
                 ) <= cost_before + 1e-9 * abs(cost_before):
                     break
             except FloatingPointError:
                 pass
-            step = step / 4
+            change = change / 4
         else:
-            step = np.zeros_like(step)
+            change = np.zeros_like(change)
             log_values = self.log_values
             derivatives = self.derivatives
-        self.point = self.point + step
+        self.point = self.point + change
         self.log_values = log_values
         self.derivatives = derivatives
         covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
         largest_change = self._update_noise_and_spreads(
             weights, float((covariance * curvature).sum()), covariance
         )
-        return max(float(np.abs(step).max()), largest_change)
+        return max(float(np.abs(change).max()), largest_change)
 
     def _update_noise_and_spreads(
-        self, weights: Array, used_freedom: float, covariance: Array
+        self, weights: Array, used_degrees_of_freedom: float, covariance: Array
     ) -> float:
         """Update the noise and the spreads by expectation and maximization. Return a tenth of their
         largest relative change, to be compared with the size of a step of parameters.
         """
-        residuals = np.where(self.is_measured, self.logs - self.log_values, 0.0)
-        squares = (weights * residuals**2).sum(axis=1) * self.noise**2
+        residuals = np.where(self.is_measured, self.measured_logs - self.log_values, 0.0)
+        sums_of_squares = (weights * residuals**2).sum(axis=1) * self.noise**2
         row_counts = self.is_measured.sum(axis=1)
-        freedom = np.maximum(row_counts * (1 - used_freedom / max(row_counts.sum(), 1)), 0.0)
-        assumed_rows = np.clip(ENOUGH_FREEDOM - freedom, 0.0, 1.0)
-        variance = (squares + assumed_rows * ASSUMED_NOISE**2) / (freedom + assumed_rows)
-        noise = np.maximum(np.sqrt(variance), LEAST_NOISE)
-        self.freedom = freedom
+        degrees_of_freedom = np.maximum(
+            row_counts * (1 - used_degrees_of_freedom / max(row_counts.sum(), 1)), 0.0
+        )
+        assumed_row_counts = np.clip(ENOUGH_FREEDOM - degrees_of_freedom, 0.0, 1.0)
+        variances = (sums_of_squares + assumed_row_counts * ASSUMED_NOISE**2) / (
+            degrees_of_freedom + assumed_row_counts
+        )
+        noise = np.maximum(np.sqrt(variances), LEAST_NOISE)
+        self.degrees_of_freedom = degrees_of_freedom
         largest_change = float(np.abs(np.log(noise / self.noise)).max())
         self.noise = noise
         parameter_count = len(self.priors)
-        for parameter_and_column, spread_before in self.spread.items():
+        for parameter_and_column, spread_before in self.spread_by_parameter_and_column.items():
             offset_indices = [
                 parameter_count + index
-                for index, (parameter, column, _) in enumerate(self.offsets)
-                if (parameter, column) == parameter_and_column
+                for index, (offset_parameter, column, _) in enumerate(self.offsets)
+                if (offset_parameter, column) == parameter_and_column
             ]
             offset_squares = sum(
                 self.point[index] ** 2 + covariance[index, index] for index in offset_indices
             )
             prior_of_spread = prior_spread(len(offset_indices))
-            self.spread[parameter_and_column] = float(
+            self.spread_by_parameter_and_column[parameter_and_column] = float(
                 np.sqrt((offset_squares + 2 * prior_of_spread**2) / (len(offset_indices) + 2))
             )
             largest_change = max(
                 largest_change,
-                abs(float(np.log(self.spread[parameter_and_column] / spread_before))),
+                abs(
+                    float(
+                        np.log(
+                            self.spread_by_parameter_and_column[parameter_and_column]
+                            / spread_before
+                        )
+                    )
+                ),
             )
         return largest_change / 10
 
@@ -431,27 +469,27 @@ class _Search:
         """
         from scipy.special import stdtrit
 
-        precision = self._prior_precisions()
+        prior_precisions = self._prior_precisions()
         evidence = -self._negative_log_density(self.point, self.log_values)
         _, curvature, _ = self._normal_equations()
-        information = curvature + np.diag(precision)
-        evidence += 0.5 * float(np.log(precision).sum() - np.linalg.slogdet(information)[1])
-        freedom = np.maximum(self.freedom, ENOUGH_FREEDOM)
-        self.noise = self.noise * stdtrit(freedom, 0.95) / stdtrit(np.inf, 0.95)
+        information = curvature + np.diag(prior_precisions)
+        evidence += 0.5 * float(np.log(prior_precisions).sum() - np.linalg.slogdet(information)[1])
+        degrees_of_freedom = np.maximum(self.degrees_of_freedom, ENOUGH_FREEDOM)
+        self.noise = self.noise * stdtrit(degrees_of_freedom, 0.95) / stdtrit(np.inf, 0.95)
         _, curvature, _ = self._normal_equations()
-        information = curvature + np.diag(precision)
+        information = curvature + np.diag(prior_precisions)
         return Posterior(
             self.priors,
             self.offsets,
             self.point,
             np.asarray(np.linalg.inv(information), dtype=float),
-            self.spread,
+            self.spread_by_parameter_and_column,
             self.noise,
             evidence,
-            self.freedom,
+            self.degrees_of_freedom,
         )
 
 
-def with_wider_deviations(posterior: Posterior, factor: float) -> Posterior:
+def with_wider_deviations(posterior: Posterior, widening: float) -> Posterior:
     """Return a posterior whose predictions have standard deviations larger by a factor."""
-    return replace(posterior, widened=factor)
+    return replace(posterior, widening=widening)

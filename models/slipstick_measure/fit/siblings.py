@@ -38,7 +38,8 @@ class SiblingPrediction:
     last_processors : the largest number of processors of the curve that is taken as known
     value, low, high : the prediction with its interval of 90 %
     siblings : number of curves that it is computed from
-    departure : root-mean-square difference of its shape from that of the nearest sibling [log]
+    departure : root-mean-square difference of its shape from that of the nearest sibling
+        [log]
     measured : the measured value at p processors; None if there is none
     """
 
@@ -85,25 +86,31 @@ def predict_from_siblings(
     15.0
     """
     own_curve = curves[curve_name]
-    siblings = [
-        sibling
-        for sibling in curves
-        if sibling != curve_name
-        and group_by_curve[sibling] == group_by_curve[curve_name]
-        and {p, last_processors} <= curves[sibling].keys()
+    sibling_names = [
+        sibling_name
+        for sibling_name in curves
+        if sibling_name != curve_name
+        and group_by_curve[sibling_name] == group_by_curve[curve_name]
+        and {p, last_processors} <= curves[sibling_name].keys()
     ]
-    if len(siblings) < 2 or last_processors not in own_curve:
+    if len(sibling_names) < 2 or last_processors not in own_curve:
         return None
     log_ratios = np.array(
-        [np.log(curves[sibling][p] / curves[sibling][last_processors]) for sibling in siblings]
+        [
+            np.log(curves[sibling_name][p] / curves[sibling_name][last_processors])
+            for sibling_name in sibling_names
+        ]
     )
     shape_differences = np.array(
-        [_shape_difference(own_curve, curves[sibling], last_processors) for sibling in siblings]
+        [
+            _shape_difference(own_curve, curves[sibling_name], last_processors)
+            for sibling_name in sibling_names
+        ]
     )
     weights = np.exp(-((shape_differences / SIMILAR_DIFFERENCE) ** 2) / 2) + 1e-9
     weights /= weights.sum()
-    departure = float(shape_differences.min())
-    mean_log_ratio, half_width = _mean_with_half_width(log_ratios, weights, departure)
+    least_shape_difference = float(shape_differences.min())
+    mean_log_ratio, half_width = _mean_with_half_width(log_ratios, weights, least_shape_difference)
     value = float(own_curve[last_processors] * np.exp(mean_log_ratio))
     return SiblingPrediction(
         curve_name,
@@ -112,8 +119,8 @@ def predict_from_siblings(
         value,
         float(value * np.exp(-half_width)),
         float(value * np.exp(half_width)),
-        len(siblings),
-        departure,
+        len(sibling_names),
+        least_shape_difference,
         own_curve.get(p),
     )
 
@@ -135,7 +142,7 @@ def _shape_difference(
 
 
 def _mean_with_half_width(
-    log_ratios: Array, weights: Array, departure: float
+    log_ratios: Array, weights: Array, shape_difference: float
 ) -> tuple[float, float]:
     """Return the weighted mean of logarithms of ratios, and half the width of the prediction
     interval of 90 % for a curve that departs from the shape of the nearest sibling [log].
@@ -143,36 +150,45 @@ def _mean_with_half_width(
     from scipy.stats import t
 
     effective_count = 1 / float((weights**2).sum())
-    mean = float(weights @ log_ratios)
-    sum_of_squares = float(weights @ (log_ratios - mean) ** 2) * effective_count
+    mean_log_ratio = float(weights @ log_ratios)
+    sum_of_squares = float(weights @ (log_ratios - mean_log_ratio) ** 2) * effective_count
     variance = (
         (sum_of_squares + 2 * LEAST_SPREAD**2) / (effective_count + 2) * (1 + 1 / effective_count)
     )
-    return mean, float(t.ppf(0.95, effective_count + 1) * np.sqrt(variance + departure**2))
+    return mean_log_ratio, float(
+        t.ppf(0.95, effective_count + 1) * np.sqrt(variance + shape_difference**2)
+    )
 
 
 def predict_held_out(
-    curves: Curves, group_by_curve: Mapping[str, str], factor: float, last_processors: float
+    curves: Curves,
+    group_by_curve: Mapping[str, str],
+    extrapolation_factor: float,
+    last_processors: float,
 ) -> list[SiblingPrediction]:
-    """Predict each curve at `factor` times `last_processors` from its points up to
+    """Predict each curve at `extrapolation_factor` times `last_processors` from its points up to
     `last_processors`, to compare the predictions with the measured values.
     """
     predictions = (
         predict_from_siblings(
-            curves, group_by_curve, curve_name, factor * last_processors, last_processors
+            curves,
+            group_by_curve,
+            curve_name,
+            extrapolation_factor * last_processors,
+            last_processors,
         )
         for curve_name, value_by_processors in curves.items()
-        if factor * last_processors in value_by_processors
+        if extrapolation_factor * last_processors in value_by_processors
     )
     return [prediction for prediction in predictions if prediction is not None]
 
 
 def curves_of(
-    names: Sequence[str], processors: Sequence[float], values: Sequence[float]
+    curve_names: Sequence[str], processors: Sequence[float], values: Sequence[float]
 ) -> dict[str, dict[float, float]]:
     """Group rows into curves; several rows at a point are replaced by their median."""
     values_by_curve: dict[str, dict[float, list[float]]] = {}
-    for curve_name, p, value in zip(names, processors, values, strict=True):
+    for curve_name, p, value in zip(curve_names, processors, values, strict=True):
         values_by_curve.setdefault(curve_name, {}).setdefault(p, []).append(value)
     return {
         curve_name: {

@@ -130,17 +130,22 @@ def _station_from_fit(spec: ImportedSpec, station: StationFit) -> dict[str, Any]
     note on it to the spec.
     """
     spec.add_note(
-        f"{STATION_NAME}: {station.service * 1e3:.4g} ms a request and"
+        f"{STATION_NAME}: {station.service_demand * 1e3:.4g} ms a request and"
         f" {station.time_elsewhere * 1e3:.4g}"
-        f" ms beside it, of {station.kind.description}, as slipstick fit finds them from the"
+        f" ms beside it, of {station.station_model.description}, as slipstick fit finds them from"
+        " the"
         " response times, for no utilization was measured"
     )
     return {
         STATION_NAME: {
-            "servers": station.kind.servers,
+            "servers": station.station_model.servers,
             "discipline": "fcfs",
-            "demand": {CLASS_NAME: quantity(station.service * 1e3, "ms", "fitted")},
-            **({"scv": {CLASS_NAME: station.kind.scv}} if station.kind.scv != 1 else {}),
+            "demand": {CLASS_NAME: quantity(station.service_demand * 1e3, "ms", "fitted")},
+            **(
+                {"scv": {CLASS_NAME: station.station_model.scv}}
+                if station.station_model.scv != 1
+                else {}
+            ),
         }
     }
 
@@ -155,7 +160,11 @@ def _fitted_station(test: LoadTest) -> StationFit:
     single_stations = (
         []
         if load_fit is None
-        else [station for station in load_fit.stations if not station.kind.second]
+        else [
+            station
+            for station in load_fit.stations
+            if not station.station_model.second_demand_ratio
+        ]
     )
     if load_fit is None or load_fit.misfit or load_fit.quantile is not None or not single_stations:
         message = (
@@ -227,9 +236,9 @@ class _PercentileModel(NamedTuple):
             customers = Customers(round(row.users), time_outside=self.think_time + self.time_beside)
         if self.fitted_station is None:
             return response_percentile(self.tiers, self.time_beside, customers, share)
-        station = Tier(self.fitted_station.service, self.fitted_station.kind.servers)
+        station = Tier(self.fitted_station.service_demand, self.fitted_station.station_model.servers)
         return percentile_in_order(
-            station, self.fitted_station.kind.scv, self.time_beside, customers, share
+            station, self.fitted_station.station_model.scv, self.time_beside, customers, share
         )
 
 

@@ -216,7 +216,7 @@ class _CheckedFit:
             timings, self.families, processors, intervals, self.is_drawn, self.spec.efficiency.value
         )
         time_fits = replace(time_fits, source=self.source, truth=truth, size_path=self.spec.size)
-        return time_fits if self.base is None else _with_base(time_fits, self.base.built.name)
+        return time_fits if self.base is None else _with_base(time_fits, self.base.built_model.name)
 
 
 def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
@@ -332,9 +332,9 @@ def _base_with_fit(base: PreparedModel, time_fits: Fitting, spec: FitSpec) -> Fi
     answer = next(
         answer_of_model
         for answer_of_model in time_fits.answers
-        if answer_of_model.model == base.built.name
+        if answer_of_model.model == base.built_model.name
     )
-    mark = base.fit_settings.free[0].mark
+    mark = base.fit_settings.free_scalars[0].mark
     node_by_parameter = {}
     for parameter in base.parameters:
         text = f"{answer[parameter.name]:.{SIGNIFICANT_DIGITS}g}"

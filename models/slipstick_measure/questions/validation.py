@@ -22,7 +22,7 @@ from slipstick.schema.text import Scalar
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
 from slipstick_measure.fit.columns import ColumnUse, heading_and_unit
-from slipstick_measure.fit.estimation import EstimationTask, estimation
+from slipstick_measure.fit.estimation import EstimationTask, estimate_task
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
 from slipstick_measure.formats import table_path_named
 from slipstick_measure.report.estimation import estimation_blocks
@@ -270,8 +270,8 @@ def _check_split(
     """Raise if the choice of fitted rows leaves none to fit or none to predict, or if no group can
     be predicted by the others.
     """
-    group_count = len({*task.labels(task.groups)})
-    if spec.fitted_to and len(task.fitted_rows) in (0, task.count):
+    group_count = len({*task.labels(task.group_columns)})
+    if spec.fitted_to and len(task.fitted_rows) in (0, task.row_count):
         fitted_rows_text = "no row" if not task.fitted_rows else "every row"
         raise study.refusal(
             (*place, "fitted_to"),
@@ -334,5 +334,5 @@ def _validation_set(spec: ValidationSpec, task: EstimationTask) -> ValidationSet
         split_text,
         tuple((peer.name, peer.error.value, peer.of, peer.source) for peer in spec.peers),
         spec.most.value if spec.most else None,
-        estimation(task),
+        estimate_task(task),
     )

@@ -34,7 +34,7 @@ def test_intervals_cover_at_the_stated_rate(name: str, sets: int) -> None:
         draws = resample(fitted, seed, DRAWS)
         for key, interval in draws.parameters(LEVEL).items():
             covered[key] += interval.low <= truth.parameters[key] <= interval.high
-        beyond = draws.interval_of_positive(fitted.time_function_at(64.0), level=LEVEL)
+        beyond = draws.interval_of_positive(fitted.time_function_at(64.0), confidence_level=LEVEL)
         ahead += beyond.low <= truth.time(np.array([64.0]))[0] <= beyond.high
     assert min(*covered.values(), ahead) >= ENOUGH[sets], (covered, ahead)
     assert any(count < sets for count in (*covered.values(), ahead)), (

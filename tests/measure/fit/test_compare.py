@@ -42,9 +42,9 @@ def test_the_truth_is_among_the_families_that_noisy_data_leave(name: str) -> Non
     truth = TRUTHS[name]
     found = compare(noisy(truth, 1), steps=[])
     (candidate,) = [each for each in found.candidates if each.name == truth.family]
-    assert candidate.behind < 10  # beyond 10 there would be no support for the truth
-    assert candidate.fitted.scatter == pytest.approx(0.01, rel=0.4)
-    assert candidate.fitted.predict(FAR) == pytest.approx(truth.time(FAR), rel=0.12)
+    assert candidate.criterion_difference < 10  # beyond 10 there would be no support for the truth
+    assert candidate.fitted_formula.scatter == pytest.approx(0.01, rel=0.4)
+    assert candidate.fitted_formula.predict(FAR) == pytest.approx(truth.time(FAR), rel=0.12)
 
 
 @pytest.mark.parametrize("name", ["lock", "coherency"])
@@ -68,7 +68,7 @@ def test_a_mechanism_predicts_what_curves_miss(seed: int) -> None:
     truth = TRUTHS["lock"]
     found = compare(noisy(truth, seed), steps=[])
     missed = {
-        each.name: np.max(np.abs(each.fitted.predict(FAR) / truth.time(FAR) - 1))
+        each.name: np.max(np.abs(each.fitted_formula.predict(FAR) / truth.time(FAR) - 1))
         for each in found.candidates
     }
     assert found.best.name in ("queue-1", "queue-2")
@@ -87,10 +87,10 @@ def test_a_curve_is_preferred_where_it_is_right_and_the_queue_is_not(name: str, 
     truth = TRUTHS[name]
     found = compare(noisy(truth, seed), steps=[])
     assert found.verdict() == "the data prefer usl"
-    assert found.best.fitted.predict(FAR) == pytest.approx(truth.time(FAR), rel=0.08)
+    assert found.best.fitted_formula.predict(FAR) == pytest.approx(truth.time(FAR), rel=0.08)
     queue = next(each for each in found.candidates if each.name == "queue-1")
-    assert queue.behind > 10
-    assert queue.fitted.predict(FAR)[1] < 0.7 * truth.time(FAR)[1]
+    assert queue.criterion_difference > 10
+    assert queue.fitted_formula.predict(FAR)[1] < 0.7 * truth.time(FAR)[1]
 
 
 @pytest.mark.turns(3)
@@ -105,14 +105,14 @@ def test_what_cannot_be_told_apart_is_said_with_what_it_matters() -> None:
     assert found.verdict([64]).startswith(
         f"the data cannot distinguish these: {names}; at p = 64 they differ by {100 * differ:.1f} %"
     )
-    assert all(each.behind < LEAST_CRITERION_DIFFERENCE for each in found.rivals)
+    assert all(each.criterion_difference < LEAST_CRITERION_DIFFERENCE for each in found.rivals)
 
 
 @pytest.mark.turns(3)
 def test_the_largest_runs_are_left_out_and_predicted() -> None:
     found = compare(noisy(TRUTHS["lock"], 0))
-    assert [each.step for each in found.best.tests] == [2, 4]
-    missed = {each.name: each.missed for each in found.candidates}
+    assert [each.step_ratio for each in found.best.tests] == [2, 4]
+    missed = {each.name: each.largest_runs_error for each in found.candidates}
     assert missed["queue-1"] is not None
     assert missed["amdahl"] is not None
     assert missed["queue-1"] < 0.03 < missed["amdahl"]
@@ -122,7 +122,7 @@ def test_the_largest_runs_are_left_out_and_predicted() -> None:
 def test_a_warning_says_how_far_and_what_is_known_of_the_error() -> None:
     found = compare(noisy(TRUTHS["lock"], 0))
     assert found.warning(32) == ""
-    near, far = (each.missed for each in found.best.tests)
+    near, far = (each.largest_runs_error for each in found.best.tests)
     assert found.warning(64).startswith(
         "the prediction for 64 processors is extrapolated to 2 times the largest measured "
         "number, 32. Models fitted to the runs on up to 16 processors are "
@@ -208,14 +208,14 @@ def test_families_of_equal_evidence_share_the_interval() -> None:
     found = compare(noisy(TRUTHS["serial part"], 2, noise=0.05, p=np.repeat([1.0, 2, 4, 8], 3)))
     low, high = found.predict(16, 0.95)
     weighty = [
-        each.fitted.predict([16.0])[0]
+        each.fitted_formula.predict([16.0])[0]
         for each in found.candidates
-        if each.behind < LEAST_CRITERION_DIFFERENCE
+        if each.criterion_difference < LEAST_CRITERION_DIFFERENCE
     ]
     assert len(weighty) > 1
     assert low < min(weighty) < max(weighty) < high
     narrow, wide = (
-        compare(found.best.fitted.timings, [found.best.name]).predict(16, 0.95),
+        compare(found.best.fitted_formula.timings, [found.best.name]).predict(16, 0.95),
         (low, high),
     )
     assert wide[1] / wide[0] > narrow[1] / narrow[0]
@@ -239,8 +239,8 @@ def test_a_criterion_that_prediction_contradicts_is_not_believed() -> None:
     p = MEASURED
     time = np.where(p < 20, 100 / p + 3, 100 / p + 12)
     found = compare(Timings(p, np.ones(len(p)), time * (1 + 0.001 * np.sin(np.arange(len(p))))))
-    assert found.best.missed is not None
-    assert found.best.missed > 0.1 or "rely on neither" in found.verdict()
+    assert found.best.largest_runs_error is not None
+    assert found.best.largest_runs_error > 0.1 or "rely on neither" in found.verdict()
 
 
 @pytest.mark.turns(3)
@@ -273,7 +273,7 @@ def test_too_little_data_is_said() -> None:
     )
     few = compare(Timings(np.array([1.0, 2, 4, 8, 16]), np.ones(5), np.array([9.0, 5, 3, 2, 1.5])))
     assert (
-        few.failed["latency"]
+        few.reason_by_failed_family["latency"]
         == "5 observations are too few to judge 2 parameters by: add 2 or more"
     )
     with pytest.raises(
@@ -282,7 +282,7 @@ def test_too_little_data_is_said() -> None:
         compare(two, ["ussl"])
     own = compare(noisy(TRUTHS["lock"], 0), ["latency", "usl"])
     words = "for one size and weak scaling, latency is the same as power-log"
-    assert own.failed == {"latency": words}
+    assert own.reason_by_failed_family == {"latency": words}
 
 
 def test_a_term_beyond_all_numbers_is_not_fitted() -> None:
@@ -331,13 +331,16 @@ def test_the_laws_that_miss_the_largest_runs_are_weighted_by_their_criterion() -
 
     def candidate(criterion: float, log_difference: float) -> Any:
         test = SimpleNamespace(
-            criterion=criterion, log_difference=log_difference, explained_deviation=0.0, step=2.0
+            criterion=criterion,
+            log_difference=log_difference,
+            explained_deviation=0.0,
+            step_ratio=2.0,
         )
         return SimpleNamespace(
-            behind=criterion,
+            criterion_difference=criterion,
             misfit=lambda noise: "",
             test=lambda step: test,
-            fitted=SimpleNamespace(timings=SimpleNamespace(p=np.array([1.0, 32.0]))),
+            fitted_formula=SimpleNamespace(timings=SimpleNamespace(p=np.array([1.0, 32.0]))),
         )
 
     compared = FitComparison((candidate(0.0, 0.5), candidate(2.0, 0.4)), {})

@@ -13,7 +13,11 @@ from slipstick.errors import NoAnswerError, SpecError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Node, Scalar, from_plain
 from slipstick_measure.fit.columns import ColumnUse, read_columns
-from slipstick_measure.fit.estimation import estimation, widened_by_others, widening_factor
+from slipstick_measure.fit.estimation import (
+    estimate_task,
+    widening_factor,
+    with_intervals_widened_by_others,
+)
 from slipstick_measure.fit.fitted_file import fitted_document, fitted_text
 from slipstick_measure.fit.posterior import Prior, RowGroups, estimate, prior_spread
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
@@ -71,7 +75,7 @@ def found(
         [word(each) for each in choices],
         groups,
     )
-    return estimation(prepare_estimation(request, Library()))
+    return estimate_task(prepare_estimation(request, Library()))
 
 
 def called(estimated: Estimation, path: str) -> EstimatedParameter:
@@ -173,7 +177,7 @@ def test_each_group_has_the_same_weight_in_the_widening() -> None:
 
 
 def test_a_group_does_not_widen_its_own_intervals() -> None:
-    one, other = widened_by_others([left_out([2.0, 0.1]), left_out([0.3], "b")])
+    one, other = with_intervals_widened_by_others([left_out([2.0, 0.1]), left_out([0.3], "b")])
     assert (one.widened, other.widened) == (1.0, 2.0)
     assert (one.coverage, other.coverage) == (0.5, 1.0)
     assert other.halves == pytest.approx((0.4,))
@@ -399,7 +403,7 @@ def test_no_row_that_is_wanted(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,time [s]\n1,1\n")
     free, wanted = [word("parameters.share")], {"a": ["2"]}
     request = EstimationRequest(
-        tmp_path / "rows.csv", settings(tmp_path / "mine.yaml"), free, rows=wanted
+        tmp_path / "rows.csv", settings(tmp_path / "mine.yaml"), free, cells_of_chosen_rows=wanted
     )
     with pytest.raises(SpecError, match="no row is left to compare a model with"):
         prepare_estimation(request, Library())
@@ -427,15 +431,15 @@ def test_an_owner_that_is_new_adds_the_spread() -> None:
     known, new = (posterior.parameters({"machine": name}) for name in ("a", "z"))
     assert known[0][0] == pytest.approx(offsets["a"], abs=0.02)
     assert known[1][0, 0] < 0.02**2
-    assert new[1][0, 0] > posterior.spread[0, "machine"] ** 2
-    assert prior_spread(6) < posterior.spread[0, "machine"] < 0.8
+    assert new[1][0, 0] > posterior.spread_by_parameter_and_column[0, "machine"] ** 2
+    assert prior_spread(6) < posterior.spread_by_parameter_and_column[0, "machine"] < 0.8
 
 
 def test_headings_keep_their_case_and_brackets(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("# made up\nGPU;utilization[bus];time [ms]\nA;1;2\n\nB;2;3\n")
     table = read_columns(tmp_path / "x.csv")
     assert table.headings == ("GPU", "utilization[bus]", "time")
-    assert table.units == {"time": "ms"}
+    assert table.unit_by_heading == {"time": "ms"}
     assert table.lines == (3, 5)
 
 
@@ -495,10 +499,10 @@ def test_chosen_rows_to_fit_widen_by_their_own_groups(tmp_path: Path) -> None:
         tmp_path / "rows.csv",
         settings(tmp_path / "mine.yaml"),
         free,
-        groups=["machine_name"],
-        fitted_to={"machine_name": ["a", "b", "c", "d"]},
+        group_headings=["machine_name"],
+        cells_of_fitted_rows={"machine_name": ["a", "b", "c", "d"]},
     )
-    (group,) = estimation(prepare_estimation(request, Library())).groups
+    (group,) = estimate_task(prepare_estimation(request, Library())).groups
     assert group.name == "e"
     assert group.widened > 1
     assert group.coverage == 1

@@ -31,7 +31,7 @@ def assert_bounded(rates: Array) -> None:
     bounds = growth_bounds(rows(rates[:5]), 1e-12)
     assert bounds is not None
     for number, rate in zip((2.0 ** np.arange(5, len(rates))).tolist(), rates[5:], strict=True):
-        interval = bounds.times(number, 0.9)
+        interval = bounds.time_interval(number, 0.9)
         assert interval is not None
         low, high = interval
         assert low * (1 - 1e-9) <= number / rate <= high * (1 + 1e-9)
@@ -66,7 +66,9 @@ def test_noise_widens_both_ends() -> None:
     sure, noisy = (growth_bounds(rows(COLD), noise) for noise in (0.001, 0.03))
     assert sure
     assert noisy
-    (low, high), (lower, higher) = (bounds.times(32, 0.9) or (0, 0) for bounds in (sure, noisy))
+    (low, high), (lower, higher) = (
+        bounds.time_interval(32, 0.9) or (0, 0) for bounds in (sure, noisy)
+    )
     assert lower < low < high < higher
 
 
@@ -143,7 +145,7 @@ def test_bounds_replace_wider_laws_only() -> None:
     assert straight.intervals_by_bounds([32], 0.9) == {}
     assert straight.bounds is not None
     (law,) = straight.predictions([32], 0.9).values()
-    bounded = straight.bounds.times(32, 0.9)
+    bounded = straight.bounds.time_interval(32, 0.9)
     assert bounded is not None
     assert law[1] / law[0] < bounded[1] / bounded[0]
     assert compare(rows(COLD), ["amdahl"]).bounds is None

@@ -33,7 +33,7 @@ def constant() -> FittedFormula:
         text="t",
         parameters=(FitParameter("t", "s", "a constant"),),
         time=lambda theta, points: theta[0] * np.ones(len(points.p)),
-        starts=lambda timings: [np.array([6.0])],
+        starting_points=lambda timings: [np.array([6.0])],
     )
     p = np.arange(1.0, 9.0)
     timings = Timings(p, np.ones(8), 7 * np.exp(np.array(ERRORS)))
@@ -45,8 +45,8 @@ def test_a_constant_has_the_scatter_and_the_criterion_of_the_textbook() -> None:
     middle = mean(ERRORS)
     squares = sum((error - middle) ** 2 for error in ERRORS)
     assert fitted.theta == pytest.approx([7 * math.exp(middle)])
-    assert fitted.freedom == 7
-    assert fitted.squares == pytest.approx(squares)
+    assert fitted.degrees_of_freedom == 7
+    assert fitted.sum_of_squares == pytest.approx(squares)
     assert fitted.scatter == pytest.approx(math.sqrt(squares / 7))
     assert fitted.aicc == pytest.approx(8 * math.log(squares / 8) + 2 * 2 * 8 / (8 - 2 - 1))
     error = fitted.standard_error(lambda thetas: np.log(thetas[:, 0]))

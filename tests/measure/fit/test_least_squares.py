@@ -24,14 +24,14 @@ def test_few_parameters_are_found_as_well_as_by_scipy(
         text="a + b / p",
         parameters=(FitParameter("a", "s", "constant"), FitParameter("b", "s", "divided")),
         time=lambda theta, points: theta[0] + theta[1] / points.p,
-        starts=lambda timings: [np.array([timings.time.min() / 2, timings.time.max()])],
+        starting_points=lambda timings: [np.array([timings.time.min() / 2, timings.time.max()])],
     )
     start = np.array([times.min() / 2, times.max()])
     timings = Timings(p, np.ones(8), times)
     own = least_squares.fit_formula(formula, timings, start)
     monkeypatch.setattr(least_squares, "MOST_PARAMETERS_WITHOUT_SCIPY", 0)
     scipy = least_squares.fit_formula(formula, timings, start)
-    assert own.squares <= scipy.squares * 1.006
+    assert own.sum_of_squares <= scipy.sum_of_squares * 1.006
     assert own.theta == pytest.approx(scipy.theta, rel=1e-3, abs=1e-6 * times.max())
 
 

@@ -54,8 +54,11 @@ def test_a_known_station_is_found(servers: int, scv: float) -> None:
     service = 0.01 * servers
     test = noisy(RATES, [0.005 + response_by_hand(rate, service, servers, scv) for rate in RATES])
     found = fit_loads(test, [97.0, 120.0])
-    assert (found.best.kind.servers, found.best.kind.scv) == (servers, scv)
-    assert (found.best.service, found.best.time_elsewhere) == pytest.approx(
+    assert (found.best_station.station_model.servers, found.best_station.station_model.scv) == (
+        servers,
+        scv,
+    )
+    assert (found.best_station.service_demand, found.best_station.time_elsewhere) == pytest.approx(
         (service, 0.005), rel=1e-5
     )
     sure, saturated = found.predictions
@@ -98,12 +101,12 @@ def users_test(demands: tuple[float, ...], counts: tuple[int, ...]) -> LoadTest:
 def test_users_who_think_are_those_of_a_closed_network() -> None:
     found = fit_loads(users_test((0.01,), (5, 40, 80, 100)), [150.0])
     assert found.think == pytest.approx(1.0)
-    assert found.best.service == pytest.approx(0.01, rel=1e-4)
-    assert found.best.kind.servers == 1
+    assert found.best_station.service_demand == pytest.approx(0.01, rel=1e-4)
+    assert found.best_station.station_model.servers == 1
     (predicted,) = found.predictions
     assert predicted.value == pytest.approx(closed_by_hand(150, (0.01,), 1.0)[1], rel=1e-3)
     twin = fit_loads(users_test((0.01, 0.01), (5, 40, 80, 100)), [150.0])
-    assert twin.best.kind.second == 1.0
+    assert twin.best_station.station_model.second_demand_ratio == 1.0
     assert "and a second one with 100% of its demand" in load_fit_text(twin.result())
 
 
@@ -121,7 +124,7 @@ def test_a_percentile_is_fitted_where_no_mean_was_measured() -> None:
         for at, rate in enumerate((10.0, 50.0, 80.0, 90.0))
     ]
     found = fit_loads(LoadTest("p95.csv", tuple(rows)), [95.0], servers=1)
-    assert found.best.service == pytest.approx(0.01, rel=1e-4)
+    assert found.best_station.service_demand == pytest.approx(0.01, rel=1e-4)
     assert found.predictions[0].value == pytest.approx(0.2 * np.log(20), rel=1e-3)
     assert "the 95 % response time goes from" in load_fit_text(found.result())
 
@@ -130,7 +133,7 @@ def test_rows_that_completed_less_than_was_offered_are_left_out() -> None:
     test = noisy(RATES, [0.005 + response_by_hand(rate, 0.01, 1) for rate in RATES])
     late = LoadRow(9, rate=150.0, throughput=99.0, response=8.0)
     found = fit_loads(LoadTest(test.file, (*test.rows, late)), servers=1)
-    assert found.best.service == pytest.approx(0.01, rel=1e-5)
+    assert found.best_station.service_demand == pytest.approx(0.01, rel=1e-5)
     assert "Left out: 150 /s offered" in load_fit_text(found.result())
 
 
@@ -225,11 +228,11 @@ def test_the_picture_has_the_rows_the_stations_and_the_predictions(tmp_path: Pat
     lines = {str(line.get_label()): line for line in axes.get_lines()}
     measured = np.asarray(lines["measured"].get_xdata(), float)
     assert measured.tolist() == [load_of(row) for row in found.rows]
-    curve = lines[found.best.kind.description]
+    curve = lines[found.best_station.station_model.description]
     at, times = np.asarray(curve.get_xdata(), float), np.asarray(curve.get_ydata(), float)
     assert at[-1] == 95  # as far as was asked for
     assert np.interp(90, at, times) == pytest.approx(
-        float(found.response(found.best, [90])[0]), rel=0.02
+        float(found.response(found.best_station, [90])[0]), rel=0.02
     )
     assert "predicted" in axes.get_legend_handles_labels()[1]
     assert axes.get_ylabel() == "mean response time [s]"

@@ -36,10 +36,12 @@ def test_the_law_with_the_causes_finds_the_truth_without_noise() -> None:
     """Fastest where 196 / p^2 = 0.6 / (p ln 2), on 226 processors."""
     best = compare(timings(None)).best
     assert best.name == "measured-causes"
-    serial_seconds = best.fitted.parameters["single"] * best.fitted.parameters["serial"]
+    serial_seconds = (
+        best.fitted_formula.parameters["single"] * best.fitted_formula.parameters["serial"]
+    )
     assert serial_seconds == pytest.approx(4.0, rel=1e-6)
-    assert best.fitted.predict([128])[0] == pytest.approx(4 + 196 / 128 + 4.2)
-    fastest = Extrapolation(best.fitted).fastest()
+    assert best.fitted_formula.predict([128])[0] == pytest.approx(4 + 196 / 128 + 4.2)
+    fastest = Extrapolation(best.fitted_formula).fastest_point()
     assert fastest is not None
     assert fastest[0] == round(196 * np.log(2) / 0.6)
 
@@ -54,7 +56,7 @@ def test_noise_of_two_percent_leaves_the_answer(seed: int) -> None:
         comparison.best.name == "measured-causes" or "amdahl has no term that grows so" in finding
     )
     predictions = {
-        candidate.name: float(candidate.fitted.predict([128])[0])
+        candidate.name: float(candidate.fitted_formula.predict([128])[0])
         for candidate in comparison.candidates
     }
     assert predictions["measured-causes"] == pytest.approx(9.73, rel=0.05)

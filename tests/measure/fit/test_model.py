@@ -65,11 +65,11 @@ def test_an_activity_by_mean_value_finds_the_lock_and_is_a_closed_queue(tmp_path
     settings: dict[str, object] = {"model": saved(tmp_path, LOCK), "method": "mean-value"}
     model = family(settings, "parameters.work", "parameters.critical=1 ms..20 s")
     found = compare(noisy(TRUTHS["lock"], 0), [model, "queue-1", "usl"])
-    fitted = {each.name: each.fitted for each in found.candidates}
+    fitted = {each.name: each.fitted_formula for each in found.candidates}
     assert fitted["door"].parameters["parameters.work"] == pytest.approx(9, rel=0.02)
     assert fitted["door"].parameters["parameters.critical"] == pytest.approx(1, rel=0.02)
     assert fitted["door"].theta == pytest.approx(fitted["queue-1"].theta, rel=1e-3)
-    assert next(iter(fitted["door"].lost(64))) == "lock:door"
+    assert next(iter(fitted["door"].lost_processors(64))) == "lock:door"
     assert {each.name for each in found.rivals} == {"door", "queue-1"}
 
 
@@ -91,7 +91,7 @@ def test_a_network_and_a_shared_work_of_many_cycles() -> None:
     )
     single = fitted.predict([1.0])[0]
     (time,) = fitted.predict([32.0])
-    assert sum(fitted.lost(32.0).values()) == pytest.approx(32 - single / time, rel=1e-3)
+    assert sum(fitted.lost_processors(32.0).values()) == pytest.approx(32 - single / time, rel=1e-3)
 
 
 def test_a_barrier_model_of_an_elapsed_time(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_barrier_model_of_an_elapsed_time(tmp_path: Path) -> None:
         timings,
     )
     assert fitted.theta == pytest.approx([40, 0.5], rel=1e-4)
-    assert fitted.lost(16.0) == pytest.approx({"barrier": 16 * 0.5 / (40 / 16 + 0.5)})
+    assert fitted.lost_processors(16.0) == pytest.approx({"barrier": 16 * 0.5 / (40 / 16 + 0.5)})
 
 
 def test_a_law_with_a_size() -> None:
@@ -124,7 +124,7 @@ def test_a_law_with_a_size() -> None:
     settings |= {"work": "1 op", "operation": "1 s/op"}
     fitted = fit(family(settings, "operation", "latency", size="work"), timings)
     assert fitted.theta == pytest.approx([5, 3], rel=1e-5)
-    assert fitted.lost(8.0) == {}
+    assert fitted.lost_processors(8.0) == {}
 
 
 @pytest.mark.parametrize(

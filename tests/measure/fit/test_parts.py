@@ -117,8 +117,10 @@ def test_what_is_lost_and_what_one_processor_takes_add_up_to_the_time(name: str)
     for p in (1.0, 8.0, 64.0):
         single, time = fitted.predict([1.0, p])
         useful = single / time if timings.weak_scaling else single / (p * time)
-        assert p * useful + sum(fitted.lost(p).values()) == pytest.approx(p, abs=1e-6)
-    assert list(fitted.lost(64.0).values()) == sorted(fitted.lost(64.0).values(), reverse=True)
+        assert p * useful + sum(fitted.lost_processors(p).values()) == pytest.approx(p, abs=1e-6)
+    assert list(fitted.lost_processors(64.0).values()) == sorted(
+        fitted.lost_processors(64.0).values(), reverse=True
+    )
 
 
 def test_several_sets_of_parameters_are_evaluated_at_once() -> None:
@@ -223,13 +225,16 @@ def test_sizes_are_part_of_the_latency() -> None:
 def test_where_a_program_is_fastest() -> None:
     """USL, T falls until p = sqrt((1 - contention) / coherency)."""
     fitted = fit(FAMILIES["usl"], noisy(TRUTHS["coherency"], 0, noise=0.0))
-    found = Extrapolation(fitted).fastest()
+    found = Extrapolation(fitted).fastest_point()
     assert found is not None
     assert abs(found[0] - math.sqrt(0.97 / 0.0008)) <= 1
     assert found[1] == pytest.approx(fitted.predict([found[0]])[0])
-    assert Extrapolation(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0))).fastest() is None
     assert (
-        Extrapolation(fit(FAMILIES["usl"], noisy(TRUTHS["coherency, own work"], 0))).fastest()
+        Extrapolation(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0))).fastest_point()
+        is None
+    )
+    assert (
+        Extrapolation(fit(FAMILIES["usl"], noisy(TRUTHS["coherency, own work"], 0))).fastest_point()
         is None
     )
 
@@ -239,13 +244,15 @@ def test_the_largest_efficient_number_of_processors(efficiency: float) -> None:
     """Amdahl, E = 1 / (1 + serial (p - 1))."""
     fitted = fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0, noise=0.0))
     wanted = 1 + (1 / efficiency - 1) / 0.05
-    assert Extrapolation(fitted).largest_efficient(efficiency) == math.floor(wanted + 1e-6)
+    assert Extrapolation(fitted).largest_efficient_processors(efficiency) == math.floor(
+        wanted + 1e-6
+    )
 
 
 def test_a_form_that_never_falls_below_an_efficiency_reaches_the_end() -> None:
     p = MEASURED
     fitted = fit(FAMILIES["amdahl"], Timings(p, np.ones(len(p)), 100 / p))
-    assert Extrapolation(fitted).largest_efficient(0.9) == 64 * 32
+    assert Extrapolation(fitted).largest_efficient_processors(0.9) == 64 * 32
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -262,7 +269,7 @@ def test_a_family_says_what_it_is(name: str) -> None:
             parameter.meaning and parameter.unit in ("s", "1") for parameter in formula.parameters
         )
         assert len(set(formula.names)) == len(formula.names)
-        for start in formula.starts(timings):
+        for start in formula.starting_points(timings):
             assert start.shape == (len(formula.parameters),)
             assert (start >= 0).all()
 
@@ -307,7 +314,7 @@ def test_a_speedup_that_levels_off_names_the_first_number_that_reaches_it() -> N
         truth = TRUTHS[name]
         return Extrapolation(
             fit(FAMILIES[truth.family], noisy(truth, 0, noise=0.0))
-        ).first_of_level()
+        ).first_level_processors()
 
     p = np.arange(1.0, 100.0)
     speedups = p * 10.0 / TRUTHS["lock"].time(p)

@@ -25,7 +25,7 @@ def test_a_single_factor_has_the_interval_of_the_textbook() -> None:
     assert serial.high <= 1.0 + 1e-9
     logs = np.log(time)
     width = t.ppf(0.95, 6) * np.sqrt(((logs - logs.mean()) ** 2).sum() / 6 / 8)
-    there = profile(fitted).interval_of_positive(fitted.time_function_at(4.0), level=0.9)
+    there = profile(fitted).interval_of_positive(fitted.time_function_at(4.0), confidence_level=0.9)
     assert np.log(there.high / there.value) == pytest.approx(width, rel=0.35)
 
 
@@ -64,7 +64,9 @@ def test_a_profile_from_a_bound_is_the_least_that_a_grid_finds() -> None:
     """
     fitted = fit(FAMILIES["usl"], noisy(TRUTHS["lock"], 0, p=np.repeat([1.0, 2, 3, 4], 3)))
     assert fitted.parameters["contention"] == pytest.approx(0, abs=1e-9)
-    worst = fitted.squares * (1 + t.ppf(0.975, fitted.freedom) ** 2 / fitted.freedom)
+    worst = fitted.sum_of_squares * (
+        1 + t.ppf(0.975, fitted.degrees_of_freedom) ** 2 / fitted.degrees_of_freedom
+    )
     shares = np.stack(
         np.meshgrid(np.linspace(0, 0.06, 301), np.linspace(0, 0.012, 301)), axis=-1
     ).reshape(-1, 2)

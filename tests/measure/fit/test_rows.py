@@ -118,7 +118,7 @@ def test_a_prediction_of_no_use_is_refused_with_what_to_measure() -> None:
     wide = [p for p in (32.0, 64.0) if found.refusal_as_too_wide(p, 0.999999)]
     for p in wide:
         assert "; measure on 24 and 32 next" in found.refusal_as_too_wide(p, 0.999999)
-    assert found.next_runs() == "24 and 32"
+    assert found.next_runs_text() == "24 and 32"
 
 
 @pytest.mark.turns(3)
