@@ -489,7 +489,7 @@ def _population_path(built_model: BuiltModel, fit_settings: FitSettings) -> str:
     class_paths = [
         path
         for path in built_model.parameters
-        if path.startswith("classes.") and path.endswith(".population_path")
+        if path.startswith("classes.") and path.endswith(".population")
     ]
     population_paths = [
         path for path in ("population.processors", "processors") if path in built_model.parameters
@@ -506,7 +506,7 @@ def _population_path(built_model: BuiltModel, fit_settings: FitSettings) -> str:
         first_setting,
         f"say which number of {built_model.name} is the number of processors"
         f" (population){populations_in_words}; if the columns are other numbers of it, say which:"
-        " --column parameters.size_path=COLUMN --measured time=COLUMN",
+        " --column parameters.size=COLUMN --measured time=COLUMN",
     )
 
 
