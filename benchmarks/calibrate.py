@@ -21,7 +21,12 @@ import numpy as np
 
 from slipstick import solve
 from slipstick.errors import NoAnswerError
-from slipstick_measure.calibration.analysis import FIRST_QUARTILE, SPEC_LOCKS, HostValue, estimates
+from slipstick_measure.calibration.analysis import (
+    FIRST_QUARTILE,
+    SPEC_LOCKS,
+    HostValue,
+    estimate_machine_values,
+)
 from slipstick_measure.calibration.host import (
     Calibration,
     clock_frequency,
@@ -64,10 +69,10 @@ def grains(
         path.write_text(machine_spec(values, timings, clock_frequency(), cores, path.name).text())
         errors = []
         for timing in measured_timings:
-            time = solve("grain/unit", dict(timing.given), machine=path).values["time"].value
+            time = solve("grain/unit", dict(timing.arguments), machine=path).values["time"].value
             seconds = float(np.quantile(timing.seconds, FIRST_QUARTILE))
             errors.append(float(time) / seconds - 1)
-            words = ", ".join(f"{key} {value}" for key, value in timing.given.items())
+            words = ", ".join(f"{key} {value}" for key, value in timing.arguments.items())
             print(
                 f"  {words}: {seconds * 1e9:.1f} ns measured, {float(time) * 1e9:.1f} ns predicted,"
                 f" {errors[-1]:+.1%}"
@@ -95,8 +100,10 @@ def main() -> None:
         else Calibration(cores, arguments.seconds)
     )
     try:
-        runs = [calibration.timings() for _ in range(1 if arguments.short else 2)]
-        first_run, *later_runs = [estimates(host_value, clock_frequency()) for host_value in runs]
+        runs = [calibration.run_machine_kernels() for _ in range(1 if arguments.short else 2)]
+        first_run, *later_runs = [
+            estimate_machine_values(host_value, clock_frequency()) for host_value in runs
+        ]
     except NoAnswerError as error:
         print(f"refused: {error}")
         return
@@ -120,7 +127,7 @@ def main() -> None:
             f"{path}: {host_value.value:.4g} ({host_value.low:.4g} to"
             f" {host_value.high:.4g}){change}"
         )
-    disturbed = [sum(host_value.disturbed for host_value in run) for run in runs]
+    disturbed = [sum(host_value.disturbed_count for host_value in run) for run in runs]
     print(f"disturbed repetitions {disturbed}, load {os.getloadavg()[0]:.1f}")
     if arguments.short:
         return

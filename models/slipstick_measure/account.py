@@ -36,7 +36,7 @@ from slipstick_measure.measurements import (
     MeasuredPoint,
     Measurement,
     Measurements,
-    Reduced,
+    ReducedValue,
     reduce_repetitions,
     unknown_metric_notes,
 )
@@ -66,17 +66,18 @@ class Regions:
 
     Parameters
     ----------
-    whole : the region whose elapsed time is the time; empty where the file has no name for it
-    parts : regions that follow one another inside it
+    whole_region : the region whose elapsed time is the time; empty where the file has no name for
+        it
+    part_regions : regions that follow one another inside it
     notes : why there are no parts, or what was left out
     """
 
-    whole: str
-    parts: tuple[str, ...] = ()
+    whole_region: str
+    part_regions: tuple[str, ...] = ()
     notes: tuple[Problem, ...] = ()
 
 
-def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) -> Regions:
+def regions_of(points: Sequence[MeasuredPoint], requested_region: str | None = None) -> Regions:
     """Return the region of the complete run: the requested one, else the region without a name, the
     only region, or the root of all call paths.
 
@@ -86,7 +87,7 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
     Parameters
     ----------
     points : all that was measured
-    region_name : the region to take as the whole
+    requested_region : the region to take as the whole
 
     Raises
     ------
@@ -99,35 +100,37 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
     )
     regions_with_values = list(filter(None, regions_by_metric))
     region_names = next(
-        (region_names for region_names in regions_with_values if region_name in region_names),
+        (region_names for region_names in regions_with_values if requested_region in region_names),
         regions_with_values[0] if regions_with_values else [],
     )
-    if region_name is not None and region_name not in region_names:
-        names = list(filter(None, region_names))
-        hint = "" if names else "; the runs name no regions: leave the region out"
-        raise UnknownNameError("region with a time", region_name, names, hint)
+    if requested_region is not None and requested_region not in region_names:
+        known_names = list(filter(None, region_names))
+        hint = "" if known_names else "; the runs name no regions: leave the region out"
+        raise UnknownNameError("region with a time", requested_region, known_names, hint)
     if not region_names:
         return Regions("")
     whole_region = (
-        region_name if region_name is not None else _region_of_complete_run(points, region_names)
+        requested_region
+        if requested_region is not None
+        else _region_of_complete_run(points, region_names)
     )
     inner_regions = [
-        name
-        for name in region_names
-        if name != whole_region and _is_inside_region(name, whole_region)
+        region_name
+        for region_name in region_names
+        if region_name != whole_region and _is_inside_region(region_name, whole_region)
     ]
     subregions = tuple(
-        name
-        for name in inner_regions
-        if ARROW not in name.removeprefix(whole_region).removeprefix(ARROW)
+        region_name
+        for region_name in inner_regions
+        if ARROW not in region_name.removeprefix(whole_region).removeprefix(ARROW)
     )
     other_metrics = [
-        name
+        region_name
         for regions_of_metric in regions_with_values[1:]
-        for name in regions_of_metric
-        if name not in region_names
+        for region_name in regions_of_metric
+        if region_name not in region_names
     ]
-    if region_name is None and other_metrics:
+    if requested_region is None and other_metrics:
         run = next(iter(points[0].values.values())).run
         message = f"has another metric, and is left out; --region {other_metrics[0]} shows it"
         return Regions(whole_region, subregions, (run.problem(message, other_metrics[0]),))
@@ -154,9 +157,12 @@ def _region_of_complete_run(points: Sequence[MeasuredPoint], region_names: Seque
     if "" in region_names:
         return ""
     outermost_regions = [
-        name
-        for name in region_names
-        if all(_is_inside_region(region, name) or region == name for region in region_names)
+        outer_region
+        for outer_region in region_names
+        if all(
+            _is_inside_region(region, outer_region) or region == outer_region
+            for region in region_names
+        )
     ]
     if len(outermost_regions) != 1:
         run = next(
@@ -166,7 +172,8 @@ def _region_of_complete_run(points: Sequence[MeasuredPoint], region_names: Seque
             if metric in _METRICS_OF_WHOLE
         )
         names_in_words = ", ".join(
-            name if len(name) <= 80 else f"{name[:77]}..." for name in region_names[:8]
+            outer_region if len(outer_region) <= 80 else f"{outer_region[:77]}..."
+            for outer_region in region_names[:8]
         )
         names_in_words += ", ..." if len(region_names) > 8 else ""
         message = (
@@ -209,7 +216,7 @@ class Measured:
 
 
 def measured(
-    runs: Measurements,
+    measurements: Measurements,
     statistic: str = "median",
     region: str | None = None,
     timer: float | None = None,
@@ -219,7 +226,7 @@ def measured(
 
     Parameters
     ----------
-    runs : the measurements
+    measurements : the measurements
     statistic : by which repetitions are reduced to one value: median, mean, min
     region : the part of the program to account for; the whole if None
     timer : cost of the timer itself at each event, contained in the waits [s]; as the file says if
@@ -239,7 +246,7 @@ def measured(
     >>> answer["speedup"], answer["processors_lost[door]"], answer["one_processor_estimate"]
     (3.5, 0.5, 35.0)
     """
-    points, notes = reduce_repetitions(runs, statistic)
+    points, notes = reduce_repetitions(measurements, statistic)
     regions = regions_of(points, region)
     if region is not None:  # runs of other programs in one table have no time of this one
         points = [
@@ -247,19 +254,31 @@ def measured(
             for point in points
             if any(region in point.regions(metric) for metric in _METRICS_OF_WHOLE)
         ]
-    notes = [*runs.notes, *notes, *unknown_metric_notes(runs.records), *regions.notes]
-    account = _Account(runs, points, regions, runs.timer or 0.0 if timer is None else timer, notes)
+    notes = [
+        *measurements.notes,
+        *notes,
+        *unknown_metric_notes(measurements.records),
+        *regions.notes,
+    ]
+    account = _Account(
+        measurements, points, regions, measurements.timer or 0.0 if timer is None else timer, notes
+    )
     answers = tuple(map(account.answer, points))
-    check_waits(runs, points, answers)
+    check_waits(measurements, points, answers)
     if len({point.p for point in points}) == 1:
-        run = runs.records[0]
+        run = measurements.records[0]
         count_text = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
         message = (
             f"all runs have {count_text}; one number of them does not show how the program scales"
         )
         notes.append(run.problem(message, ""))
-    fields_of_files = (answers, tuple(dict.fromkeys(notes)), runs.title, runs.source)
-    return Measured(*fields_of_files, statistic, runs.rate, runs.member)
+    fields_of_files = (
+        answers,
+        tuple(dict.fromkeys(notes)),
+        measurements.title,
+        measurements.source,
+    )
+    return Measured(*fields_of_files, statistic, measurements.rate, measurements.member)
 
 
 WAIT_TOLERANCE = 0.2
@@ -269,7 +288,7 @@ may have another meaning.
 
 
 def check_waits(
-    runs: Measurements, points: Sequence[MeasuredPoint], answers: Sequence[Answer]
+    measurements: Measurements, points: Sequence[MeasuredPoint], answers: Sequence[Answer]
 ) -> None:
     """Refuse waits that may be sums over all processors or means per processor: only as means do
     they fit the time on one processor, and the file does not state which they are.
@@ -278,7 +297,7 @@ def check_waits(
     ------
     SpecError : they may be means
     """
-    if runs.mean_waits is not None:
+    if measurements.mean_waits is not None:
         return
     drifts_and_runs: list[tuple[float, float, Measurement]] = []
     for point, answer in zip(points, answers, strict=True):
@@ -288,12 +307,12 @@ def check_waits(
         if not (single_time and elapsed_time and waits and point.p > 1) or point.regions("busy"):
             continue
         total_wait = sum(wait.value for wait in waits)
-        single_time_if_sum = point.p * elapsed_time - total_wait
-        single_time_if_mean = point.p * (elapsed_time - total_wait)
+        one_processor_time_of_sums = point.p * elapsed_time - total_wait
+        one_processor_time_of_means = point.p * (elapsed_time - total_wait)
         drifts_and_runs.append(
             (
-                single_time_if_sum / single_time - 1,
-                single_time_if_mean / single_time - 1,
+                one_processor_time_of_sums / single_time - 1,
+                one_processor_time_of_means / single_time - 1,
                 waits[0].run,
             )
         )
@@ -352,30 +371,31 @@ class _Account:
             del values_without_time["latency"]
             notes: tuple[str, ...] = ("no elapsed time here, so ratios only",)
             return answer_with(values=values_without_time, useful=(USEFUL,), notes=notes)
-        elapsed = measured_time.value
-        if elapsed <= 0:
+        elapsed_time = measured_time.value
+        if elapsed_time <= 0:
             message = (
                 "the elapsed time is 0 at this point, so nothing is a share of it; give the time"
                 " with more digits"
             )
             return answer_with(failed=message)
         measured_values, notes = self._measured_value(measured_time)
-        account, from_point_alone = self._account_of_point(point, elapsed)
+        account, is_from_point_alone = self._account_of_point(point, elapsed_time)
         answer_values = dict(measured_values)
-        measured_throughput = point.find("throughput", self.regions.whole)
+        measured_throughput = point.find("throughput", self.regions.whole_region)
         if measured_throughput is not None and "time" in answer_values:
             answer_values["throughput"] = Value(
                 measured_throughput.value, measured_throughput.run.unit
             )
         if account:
-            answer_values |= _values_by_laws(point.p, elapsed, account)
-            if from_point_alone and {EXTRA, WAITS_ON_ONE} & account.keys():
+            answer_values |= _values_by_laws(point.p, elapsed_time, account)
+            if is_from_point_alone and {EXTRA, WAITS_ON_ONE} & account.keys():
                 time_at_work = _time_at_work(account)
                 answer_values["concurrency"] = Value(
-                    SPEEDUP.equation(processors=point.p, efficiency=time_at_work / elapsed), "1"
+                    SPEEDUP.equation(processors=point.p, efficiency=time_at_work / elapsed_time),
+                    "1",
                 )
-        answer_values |= self._further_values(point, elapsed, account, from_point_alone)
-        if not from_point_alone and self.growth.reference(point, self.timed_points).p > 1:
+        answer_values |= self._further_values(point, elapsed_time, account, is_from_point_alone)
+        if not is_from_point_alone and self.growth.reference_point(point, self.timed_points).p > 1:
             answer_values.pop("speedup", None)
         if measured_time.run.metric in _METRICS_WITHOUT_TIME:
             answer_values.pop("latency", None)
@@ -383,35 +403,41 @@ class _Account:
         if (
             speedup
             and speedup.value is not None
-            and from_point_alone | (self._run_on_one_processor(point) is not None)
+            and is_from_point_alone | (self._point_on_one_processor(point) is not None)
         ):
             self.notes += superlinear_speedup_notes(measured_time.run, speedup.value)
         return answer_with(values=answer_values, account=account, useful=(USEFUL,), notes=notes)
 
-    def _measured_value(self, time: Reduced) -> tuple[dict[str, Value], tuple[str, ...]]:
+    def _measured_value(
+        self, reduced_time: ReducedValue
+    ) -> tuple[dict[str, Value], tuple[str, ...]]:
         """Return the measured time or throughput, with the least and the largest of its
         repetitions, and a note on these.
         """
-        metric = time.run.metric
+        metric = reduced_time.run.metric
         if metric == "speedup":
             return {}, ()
-        name = "throughput" if metric == "throughput" else "time"
+        value_name = "throughput" if metric == "throughput" else "time"
         repeated_values = (
-            [1 / value for value in time.values] if metric == "throughput" else time.values
+            [1 / measured_value for measured_value in reduced_time.values]
+            if metric == "throughput"
+            else reduced_time.values
         )
-        value = 1 / time.value if metric == "throughput" else time.value
+        measured_value = 1 / reduced_time.value if metric == "throughput" else reduced_time.value
         if len(repeated_values) == 1:
-            return {name: Value(value, time.run.unit)}, ()
+            return {value_name: Value(measured_value, reduced_time.run.unit)}, ()
         note = (
-            f"{name}: {len(repeated_values)} repetitions; low and high are the least and the"
+            f"{value_name}: {len(repeated_values)} repetitions; low and high are the least and the"
             " largest"
         )
-        return {name: Value(value, time.run.unit, min(repeated_values), max(repeated_values))}, (
-            note,
-        )
+        return {
+            value_name: Value(
+                measured_value, reduced_time.run.unit, min(repeated_values), max(repeated_values)
+            )
+        }, (note,)
 
     def _account_of_point(
-        self, point: MeasuredPoint, elapsed: float
+        self, point: MeasuredPoint, elapsed_time: float
     ) -> tuple[dict[str, float], bool]:
         """Return the account of a point, and whether it is computed without other runs.
 
@@ -420,19 +446,19 @@ class _Account:
         slowly. Waits on one processor are part of the time with which other runs are compared, so
         they are subtracted again.
         """
-        account = self._account_of_point_alone(point, elapsed)
+        account = self._account_of_point_alone(point, elapsed_time)
         if not account:
-            return self._account_by_regions(point, elapsed), False
+            return self._account_by_regions(point, elapsed_time), False
         single_time = self._time_on_one_processor(point)
         if single_time is None or (point.p == 1 and len(self._comparable_points(point)) == 1):
             return account, True
         useful_on_one_processor = single_time
-        single_run = self._run_on_one_processor(point)
-        if self.runs.one_processor is None and single_run is not None:
-            useful_on_one_processor = self._account_of_point_alone(single_run, single_time).get(
+        single_point = self._point_on_one_processor(point)
+        if self.runs.one_processor_time is None and single_point is not None:
+            useful_on_one_processor = self._account_of_point_alone(single_point, single_time).get(
                 USEFUL, single_time
             )
-        divisor = 1 if self.growth.weak else point.p
+        divisor = 1 if self.growth.is_weak else point.p
         time_at_work = account[USEFUL] + account.pop(EXTRA, 0.0)
         seconds_by_cause = {
             EXTRA: time_at_work - useful_on_one_processor / divisor,
@@ -441,11 +467,15 @@ class _Account:
         lost_seconds = {cause: seconds for cause, seconds in account.items() if cause != USEFUL}
         # Losses of the size of rounding errors are no causes of their own.
         lost_seconds |= {
-            cause: loss for cause, loss in seconds_by_cause.items() if abs(loss) > 1e-12 * elapsed
+            cause: loss
+            for cause, loss in seconds_by_cause.items()
+            if abs(loss) > 1e-12 * elapsed_time
         }
-        return {USEFUL: elapsed - sum(lost_seconds.values()), **lost_seconds}, True
+        return {USEFUL: elapsed_time - sum(lost_seconds.values()), **lost_seconds}, True
 
-    def _account_of_point_alone(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+    def _account_of_point_alone(
+        self, point: MeasuredPoint, elapsed_time: float
+    ) -> dict[str, float]:
         """Return the account of a point that follows from its own measurements, without other runs;
         empty if they do not suffice.
         """
@@ -454,7 +484,7 @@ class _Account:
             self._account_by_busy_times,
             self._account_by_efficiencies,
         ):
-            if account := compute_account(point, elapsed):
+            if account := compute_account(point, elapsed_time):
                 return account
         return {}
 
@@ -462,23 +492,25 @@ class _Account:
         """Return the points that an account of a point may be compared with: those of the same
         size, or all in weak scaling.
         """
-        group = self.growth.group(point)
+        group = self.growth.group_key(point)
         return [
-            other_point for other_point in self.points if self.growth.group(other_point) == group
+            other_point
+            for other_point in self.points
+            if self.growth.group_key(other_point) == group
         ]
 
-    def _run_on_one_processor(self, point: MeasuredPoint) -> MeasuredPoint | None:
+    def _point_on_one_processor(self, point: MeasuredPoint) -> MeasuredPoint | None:
         """Return the run on one processor of the same size or, in weak scaling, of the same work
         for each processor; None if there is none.
         """
-        reference = self.growth.reference(point, self.timed_points)
+        reference = self.growth.reference_point(point, self.timed_points)
         return reference if reference.p == 1 else None
 
-    def _elapsed_time(self, point: MeasuredPoint) -> Reduced | None:
+    def _elapsed_time(self, point: MeasuredPoint) -> ReducedValue | None:
         """Return the elapsed time of the complete run; for measured throughputs or speed-ups, the
         time of one unit of work.
         """
-        whole_region = self.regions.whole
+        whole_region = self.regions.whole_region
         elapsed_time = (
             point.find("time", whole_region)
             or point.find("cycle", whole_region)
@@ -489,7 +521,7 @@ class _Account:
         for metric in _METRICS_WITHOUT_TIME:
             measured_rate = point.find(metric, whole_region) or point.find(metric)
             if measured_rate is not None and min(measured_rate.values) > 0:
-                return Reduced(
+                return ReducedValue(
                     1 / measured_rate.value,
                     tuple(1 / value for value in measured_rate.values),
                     measured_rate.run,
@@ -500,13 +532,13 @@ class _Account:
         """Return the elapsed time on one processor: of the run without timers if the file states
         it, else of the run with them.
         """
-        if self.runs.one_processor is not None:
-            return self.runs.one_processor
-        single_run = self._run_on_one_processor(point)
-        single_time = self._elapsed_time(single_run) if single_run else None
+        if self.runs.one_processor_time is not None:
+            return self.runs.one_processor_time
+        single_point = self._point_on_one_processor(point)
+        single_time = self._elapsed_time(single_point) if single_point else None
         return single_time.value if single_time else None
 
-    def _account_by_waits(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+    def _account_by_waits(self, point: MeasuredPoint, elapsed_time: float) -> dict[str, float]:
         """Return the account by waits (Dritz and Boyle): all time except waits is useful, unless
         useful time was measured.
         """
@@ -516,16 +548,19 @@ class _Account:
         lost_seconds = {
             cause or WAITING: self._lost_time(point, cause) / point.p for cause in causes
         }
-        total_busy = point.total("busy")
-        if total_busy is not None:
-            mean_busy = total_busy / point.p
-            unbooked_time = elapsed - mean_busy - sum(lost_seconds.values())
-            account = {USEFUL: mean_busy, **lost_seconds, "idle": unbooked_time}
-            self._checked_account(point, elapsed, account, "idle")
+        total_busy_time = point.total("busy")
+        if total_busy_time is not None:
+            mean_busy_time = total_busy_time / point.p
+            unbooked_time = elapsed_time - mean_busy_time - sum(lost_seconds.values())
+            account = {USEFUL: mean_busy_time, **lost_seconds, "idle": unbooked_time}
+            self._checked_account(point, elapsed_time, account, "idle")
             # A trace may have idle spans of its own, such as those behind the end of a processor.
             return account | {"idle": unbooked_time + lost_seconds.get("idle", 0.0)}
         return self._checked_account(
-            point, elapsed, {USEFUL: elapsed - sum(lost_seconds.values()), **lost_seconds}, USEFUL
+            point,
+            elapsed_time,
+            {USEFUL: elapsed_time - sum(lost_seconds.values()), **lost_seconds},
+            USEFUL,
         )
 
     def _lost_time(self, point: MeasuredPoint, cause: str) -> float:
@@ -533,13 +568,13 @@ class _Account:
         processor counts for the cause, the wait on one processor is subtracted.
         """
         wait = self._wait_without_timer_cost(point, cause)
-        single_run = self._run_on_one_processor(point)
+        single_point = self._point_on_one_processor(point)
         if (
-            cause in self.runs.excess
-            and single_run is not None
-            and cause in single_run.regions("wait")
+            cause in self.runs.causes_of_excess
+            and single_point is not None
+            and cause in single_point.regions("wait")
         ):
-            wait -= self._wait_without_timer_cost(single_run, cause)
+            wait -= self._wait_without_timer_cost(single_point, cause)
         return wait
 
     def _wait_without_timer_cost(self, point: MeasuredPoint, cause: str) -> float:
@@ -556,7 +591,7 @@ class _Account:
                 )
                 raise SpecError(
                     [
-                        point.first("events", cause).problem(
+                        point.first_measurement("events", cause).problem(
                             f"{explanation}; is the timer's cost right?", cause
                         )
                     ]
@@ -566,33 +601,38 @@ class _Account:
             explanation = (
                 f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
             )
-            self.notes.append(point.first("wait", cause).problem(explanation, cause))
+            self.notes.append(point.first_measurement("wait", cause).problem(explanation, cause))
         return wait
 
-    def _account_by_busy_times(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+    def _account_by_busy_times(self, point: MeasuredPoint, elapsed_time: float) -> dict[str, float]:
         """Return the POP account by busy times [s]: imbalance is the time of the busiest processor
         beyond the mean, communication the time from there to the end of the run.
         """
-        total_busy = point.total("busy")
-        if total_busy is None:
+        total_busy_time = point.total("busy")
+        if total_busy_time is None:
             return {}
-        mean_busy = total_busy / point.p
-        busy_times = [sample.value for sample in point.each("busy")]
+        mean_busy_time = total_busy_time / point.p
+        busy_times = [sample.value for sample in point.values_of_processors("busy")]
         if not busy_times:
             return self._checked_account(
-                point, elapsed, {USEFUL: mean_busy, "idle": elapsed - mean_busy}, "idle"
+                point,
+                elapsed_time,
+                {USEFUL: mean_busy_time, "idle": elapsed_time - mean_busy_time},
+                "idle",
             )
         account = {
-            USEFUL: mean_busy,
-            "imbalance": max(busy_times) - mean_busy,
-            "communication": elapsed - max(busy_times),
+            USEFUL: mean_busy_time,
+            "imbalance": max(busy_times) - mean_busy_time,
+            "communication": elapsed_time - max(busy_times),
         }
-        return self._checked_account(point, elapsed, account, "communication")
+        return self._checked_account(point, elapsed_time, account, "communication")
 
-    def _account_by_efficiencies(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+    def _account_by_efficiencies(
+        self, point: MeasuredPoint, elapsed_time: float
+    ) -> dict[str, float]:
         """Return the account by POP efficiencies [s]."""
         return {
-            name: share * elapsed
+            name: share * elapsed_time
             for name, share in (self._shares_by_efficiencies(point) or {}).items()
         }
 
@@ -627,11 +667,11 @@ class _Account:
                 " in the"
                 " smallest run"
             )
-            self.notes.append(point.first("computation_scalability").problem(message))
-        useful_part = min(computation_scalability, 1.0)
+            self.notes.append(point.first_measurement("computation_scalability").problem(message))
+        useful_share_at_work = min(computation_scalability, 1.0)
         share_by_cause = {
-            USEFUL: parallel_efficiency * useful_part,
-            EXTRA: parallel_efficiency * (1 - useful_part),
+            USEFUL: parallel_efficiency * useful_share_at_work,
+            EXTRA: parallel_efficiency * (1 - useful_share_at_work),
         }
         if communication_efficiency is None:
             share_by_cause["not-parallel"] = 1 - parallel_efficiency
@@ -645,7 +685,7 @@ class _Account:
                     "serialization": transfer_efficiency - communication_efficiency,
                     "transfer": 1 - transfer_efficiency,
                 }
-        run = point.first(
+        run = point.first_measurement(
             "parallel_efficiency" if "parallel_efficiency" in efficiency_by_name else "load_balance"
         )
         for cause, share in share_by_cause.items():
@@ -657,31 +697,33 @@ class _Account:
                 raise SpecError([run.problem(message, "parallel_efficiency")])
         return {cause: share for cause, share in share_by_cause.items() if share or cause == USEFUL}
 
-    def _account_by_regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+    def _account_by_regions(self, point: MeasuredPoint, elapsed_time: float) -> dict[str, float]:
         """Return the account by regions. Each region loses the time beyond its time without loss,
         which is computed from its time in the reference run.
         """
-        reference = self.growth.reference(point, self.timed_points)
-        reference_time_of_whole = self._elapsed_time(reference)
+        reference_point = self.growth.reference_point(point, self.timed_points)
+        reference_time_of_whole = self._elapsed_time(reference_point)
         single_time = self._time_on_one_processor(point)
         if reference_time_of_whole is None or (
             single_time is None and len(self._comparable_points(point)) == 1
         ):
             return {}
         if single_time is not None:
-            useful_time = single_time if self.growth.weak else single_time / point.p
+            useful_time = single_time if self.growth.is_weak else single_time / point.p
         else:
-            useful_time = self.growth.ideal_time(reference, reference_time_of_whole.value, point.p)
+            useful_time = self.growth.ideal_time(
+                reference_point, reference_time_of_whole.value, point.p
+            )
         lost_seconds: dict[str, float] = {}
-        for region in self.regions.parts:
+        for region in self.regions.part_regions:
             region_time = point.find("time", region)
-            reference_time = reference.find("time", region)
+            reference_time = reference_point.find("time", region)
             if region_time and reference_time:
-                ideal_time = self.growth.ideal_time(reference, reference_time.value, point.p)
+                ideal_time = self.growth.ideal_time(reference_point, reference_time.value, point.p)
                 lost_seconds[region.rpartition(ARROW)[2].strip() or region] = (
                     region_time.value - ideal_time
                 )
-        remaining_seconds = elapsed - useful_time - sum(lost_seconds.values())
+        remaining_seconds = elapsed_time - useful_time - sum(lost_seconds.values())
         return {
             USEFUL: useful_time,
             **lost_seconds,
@@ -689,28 +731,33 @@ class _Account:
         }
 
     def _checked_account(
-        self, point: MeasuredPoint, elapsed: float, account: dict[str, float], remainder: str
+        self,
+        point: MeasuredPoint,
+        elapsed_time: float,
+        account: dict[str, float],
+        remaining_cause: str,
     ) -> dict[str, float]:
         """Return an account unchanged; raise if the remainder is negative because the other parts
         add up to more than the elapsed time.
         """
-        if account[remainder] < -BOOKING_TOLERANCE * elapsed:
-            booked_time = elapsed - account[remainder]
+        if account[remaining_cause] < -BOOKING_TOLERANCE * elapsed_time:
+            booked_time = elapsed_time - account[remaining_cause]
             message = (
                 f"{booked_time * point.p:g} s are booked at p = {point.p}, more than {point.p} x"
-                f" {elapsed:g} s; are waits added up over all processors, and busy times without"
+                f" {elapsed_time:g} s; are waits added up over all processors, and busy times"
+                " without"
                 " waits?"
             )
-            time = self._elapsed_time(point)
-            raise SpecError([time.run.problem(message)] if time else [])
+            reduced_time = self._elapsed_time(point)
+            raise SpecError([reduced_time.run.problem(message)] if reduced_time else [])
         return account
 
     def _further_values(
         self,
         point: MeasuredPoint,
-        elapsed: float,
+        elapsed_time: float,
         account: Mapping[str, float],
-        from_point_alone: bool,
+        is_from_point_alone: bool,
     ) -> dict[str, Value]:
         """Return the values that not every account has: memory, the time on one processor as
         measured and as estimated, the speed-up over the smallest run, and the POP efficiencies.
@@ -719,36 +766,38 @@ class _Account:
         single_time = self._time_on_one_processor(point)
         has_waits = bool(point.regions("wait"))
         further_values: dict[str, Value] = {}
-        if (memory := point.find("memory", self.regions.whole)) is not None:
+        if (memory := point.find("memory", self.regions.whole_region)) is not None:
             further_values["memory"] = Value(memory.value, "B")
-        if account and has_waits and not self.growth.weak:
-            total_wait = point.p * (elapsed - _time_at_work(account))
+        if account and has_waits and not self.growth.is_weak:
+            total_wait = point.p * (elapsed_time - _time_at_work(account))
             estimate = SEQUENTIAL_ESTIMATE.equation(
-                processors=point.p, waits=total_wait, time=elapsed
+                processors=point.p, waits=total_wait, time=elapsed_time
             )
             further_values["one_processor_estimate"] = Value(estimate, "s")
             if single_time is not None:
                 further_values["one_processor_time"] = Value(single_time, "s")
                 ratio_by_name["one_processor_drift"] = estimate / single_time - 1
-        reference = self.growth.reference(point, self.timed_points)
-        reference_time = self._elapsed_time(reference)
+        reference_point = self.growth.reference_point(point, self.timed_points)
+        reference_time = self._elapsed_time(reference_point)
         if (
             reference_time is not None
-            and reference.p > 1
-            and reference is not point
+            and reference_point.p > 1
+            and reference_point is not point
             and reference_time.value > 0
         ):
-            ideal_time = self.growth.ideal_time(reference, reference_time.value, point.p)
-            ratio_by_name["relative_speedup"] = ideal_time / elapsed * point.p / reference.p
-        busy_times = [sample.value for sample in point.each("busy")]
+            ideal_time = self.growth.ideal_time(reference_point, reference_time.value, point.p)
+            ratio_by_name["relative_speedup"] = (
+                ideal_time / elapsed_time * point.p / reference_point.p
+            )
+        busy_times = [sample.value for sample in point.values_of_processors("busy")]
         if busy_times and max(busy_times) > 0:
-            mean_busy = sum(busy_times) / point.p
-            largest_busy = max(busy_times)
+            mean_busy_time = sum(busy_times) / point.p
+            largest_busy_time = max(busy_times)
             ratio_by_name |= {
-                "parallel_efficiency": mean_busy / elapsed,
-                "load_balance": mean_busy / largest_busy,
+                "parallel_efficiency": mean_busy_time / elapsed_time,
+                "load_balance": mean_busy_time / largest_busy_time,
             }
-            ratio_by_name["communication_efficiency"] = largest_busy / elapsed
+            ratio_by_name["communication_efficiency"] = largest_busy_time / elapsed_time
         return further_values | {name: Value(ratio, "1") for name, ratio in ratio_by_name.items()}
 
 
@@ -759,14 +808,14 @@ def _time_at_work(account: Mapping[str, float]) -> float:
     return sum(account.get(cause, 0.0) for cause in (USEFUL, EXTRA, WAITS_ON_ONE))
 
 
-def _values_by_laws(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
+def _values_by_laws(p: int, elapsed_time: float, account: Mapping[str, float]) -> dict[str, Value]:
     """Return the values that the laws give for any account: speed-up, efficiency, average latency
     and lost processors by cause.
     """
-    efficiency = EFFICIENCY.equation(useful=account[USEFUL], time=elapsed)
+    efficiency = EFFICIENCY.equation(useful=account[USEFUL], time=elapsed_time)
     lost_processors_by_name = {
         f"processors_lost[{cause}]": Value(
-            PROCESSORS_LOST.equation(processors=p, booked=seconds, time=elapsed), "1"
+            PROCESSORS_LOST.equation(processors=p, booked=seconds, time=elapsed_time), "1"
         )
         for cause, seconds in account.items()
         if cause != USEFUL
@@ -774,7 +823,7 @@ def _values_by_laws(p: int, elapsed: float, account: Mapping[str, float]) -> dic
     return {
         "speedup": Value(SPEEDUP.equation(processors=p, efficiency=efficiency), "1"),
         "efficiency": Value(efficiency, "1"),
-        "latency": Value(AVERAGE_LATENCY.equation(time=elapsed, efficiency=efficiency), "s"),
+        "latency": Value(AVERAGE_LATENCY.equation(time=elapsed_time, efficiency=efficiency), "s"),
         **lost_processors_by_name,
     }
 

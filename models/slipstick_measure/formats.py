@@ -100,8 +100,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     ) in LOAD_FORMATS:
         return _measurements_of_load_test(input_file, load_format_name)
     format_name = format or _recognize_format(input_file)
-    is_records = format_name == "csv" and bool(bar_lines(input_file.lines))
-    if format is None and format_name in (None, "csv") and not is_records:
+    has_bar_lines = format_name == "csv" and bool(bar_lines(input_file.lines))
+    if format is None and format_name in (None, "csv") and not has_bar_lines:
         if known_file := known_file_of_text(input_file.text):
             input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
         if keys_text := _phrase_on_json_keys(input_file.text):
@@ -112,10 +112,12 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             input_file.refuse(1, "", message)
     if format_name is None:
         _refuse_unknown_format(input_file)
-    for line_number, benchmark in cut_criterion_rows(input_file.lines) if is_records else ():
+    for line_number, benchmark in cut_criterion_rows(input_file.lines) if has_bar_lines else ():
         message = "the row is cut in its times, and is left out"
         input_file.add_note(line_number, short(benchmark), message)
-    for line_number, benchmark in go_benchmarks_with_parts(input_file.lines) if is_records else ():
+    for line_number, benchmark in (
+        go_benchmarks_with_parts(input_file.lines) if has_bar_lines else ()
+    ):
         message = "the number behind the name is taken for processors, as of -cpu, and not for a"
         input_file.add_note(line_number, benchmark, f"{message} part of the name")
     return _with_hints(FORMATS[format_name].read(input_file), input_file.hints)
@@ -134,19 +136,19 @@ def _measurements_of_trace(path: Path | str, format_name: str, hints: Hints) -> 
 
 def _refuse_unknown_format(input_file: Reading) -> NoReturn:
     """Raise for a file that no reader recognizes, with what seems to be wrong with it."""
-    if line_number := _line_of_table_without_heading(input_file):
+    if line_number := _line_number_of_table_without_heading(input_file):
         message = (
             _message_on_comment_names(input_file, line_number)
             or "the table has no heading; write one above its numbers, such as: p  time [s]"
         )
         input_file.refuse(line_number, "", message)
-    if line := _line_between_rows(input_file):
-        text = short(input_file.lines[line - 1].strip())
+    if line_number_between := _line_number_between_rows(input_file):
+        text = short(input_file.lines[line_number_between - 1].strip())
         message = (
             f"{text} stands between the rows of a table; take the line out, or keep one table in"
             " the file"
         )
-        input_file.refuse(line, "", message)
+        input_file.refuse(line_number_between, "", message)
     if len(sentence_kinds := kinds_of_sentences(input_file.lines)) > 1:
         message = (
             f"the lines tell times of {len(sentence_kinds)} kinds, {short(sentence_kinds[0])}"
@@ -180,7 +182,7 @@ def _phrase_on_json_keys(text: str) -> str:
     return f"the keys {', '.join(keys)}" if keys else "no keys"
 
 
-def _line_of_table_without_heading(input_file: Reading) -> int:
+def _line_number_of_table_without_heading(input_file: Reading) -> int:
     """Return the number of the first line of a table that has numbers only; 0 for other files."""
     rows = [
         (line_number, re.split(r"[\s,;|\[\]()]+", text.strip(" \t[](),")))
@@ -192,47 +194,49 @@ def _line_of_table_without_heading(input_file: Reading) -> int:
 
 def _refuse_count_without_time(input_file: Reading) -> None:
     """Raise if a line states a number of processors and no line below it states the time."""
-    if line := line_of_count_without_time(input_file.lines):
-        text = short(input_file.lines[line - 1].strip())
+    if line_number := line_of_count_without_time(input_file.lines):
+        text = short(input_file.lines[line_number - 1].strip())
         message = (
             f"{text} has no time below it before the next number of processors; take the line out,"
             " or write a table with the heading p,time [s]"
         )
-        input_file.refuse(line, "", message)
+        input_file.refuse(line_number, "", message)
 
 
-def _line_between_rows(input_file: Reading) -> int:
+def _line_number_between_rows(input_file: Reading) -> int:
     """Return the number of the only line of text between the rows of a table of numbers; 0 for
     other files.
     """
     content = input_file.content
-    widths = [
+    cell_counts = [
         len(cells) if len(cells := text.split()) > 1 and NUMBER.fullmatch(cells[0]) else 0
         for _, text in content
     ]
-    row_indices = [index for index, width in enumerate(widths) if width]
-    if len(row_indices) < 3 or len({*widths} - {0}) != 1:
+    row_indices = [index for index, cell_count in enumerate(cell_counts) if cell_count]
+    if len(row_indices) < 3 or len({*cell_counts} - {0}) != 1:
         return 0
     indices_between = [
-        index for index in range(row_indices[0], row_indices[-1]) if not widths[index]
+        index for index in range(row_indices[0], row_indices[-1]) if not cell_counts[index]
     ]
     return content[indices_between[0]][0] if len(indices_between) == 1 else 0
 
 
-def _message_on_comment_names(input_file: Reading, line: int) -> str:
+def _message_on_comment_names(input_file: Reading, line_number: int) -> str:
     """Return a message that asks which columns the names in the comment above a table stand for;
     empty if the comment does not have one word for each column.
     """
-    comment = input_file.lines[line - 2].strip() if line > 1 else ""
+    comment = input_file.lines[line_number - 2].strip() if line_number > 1 else ""
     comment = comment if comment.startswith("#") else ""
-    words = re.split(r"[\s,;|]+", comment.lstrip("# "))
-    if len(words) < 2 or len(words) != len(
-        re.split(r"[\s,;|]+", input_file.lines[line - 1].strip())
+    comment_words = re.split(r"[\s,;|]+", comment.lstrip("# "))
+    if len(comment_words) < 2 or len(comment_words) != len(
+        re.split(r"[\s,;|]+", input_file.lines[line_number - 1].strip())
     ):
         return ""
     return (
-        f"no name in the comment above the numbers is known ({short(', '.join(words))}); say which"
-        f" columns they are: --column p={words[0]} --column time={words[1]} --unit s"
+        f"no name in the comment above the numbers is known ({short(', '.join(comment_words))});"
+        " say which"
+        f" columns they are: --column p={comment_words[0]} --column time={comment_words[1]} --unit"
+        " s"
     )
 
 
@@ -285,7 +289,7 @@ def load_test(
         load_tests.append(read_load(input_file, format_name))
     joined_test = LoadTest(
         ", ".join(test.file for test in load_tests),
-        tuple(sorted((row for test in load_tests for row in test.rows), key=_sort_load)),
+        tuple(sorted((row for test in load_tests for row in test.rows), key=_load_of_row)),
         dict(server_count_by_tier or {}),
         tuple(note for test in load_tests for note in test.notes),
     )
@@ -306,15 +310,17 @@ def _with_utilization_of_each_server(test: LoadTest) -> LoadTest:
     ------
     SpecError : percentages above 100 of a tier whose number of servers is not told or too small
     """
-    largest_by_tier = {
+    largest_utilization_by_tier = {
         tier: max(row.utilization.get(tier, 0.0) for row in test.rows) for tier in test.tiers
     }
-    summed_tiers = {
-        tier: largest for tier, largest in largest_by_tier.items() if largest > _LARGEST_UTILIZATION
+    summed_utilization_by_tier = {
+        tier: largest_utilization
+        for tier, largest_utilization in largest_utilization_by_tier.items()
+        if largest_utilization > _LARGEST_UTILIZATION
     }
-    for tier, largest in summed_tiers.items():
+    for tier, largest_utilization in summed_utilization_by_tier.items():
         server_count = test.servers.get(tier, 1)
-        if largest <= server_count * _LARGEST_UTILIZATION:
+        if largest_utilization <= server_count * _LARGEST_UTILIZATION:
             continue
         limit_clause = (
             f"more than {server_count} servers can be"
@@ -322,32 +328,38 @@ def _with_utilization_of_each_server(test: LoadTest) -> LoadTest:
             else "as of several servers"
         )
         message = (
-            f"{tier} is up to {100 * largest:.0f} % busy, {limit_clause}: write --servers"
-            f" {tier}=N with their number, at least {ceil(largest)}"
+            f"{tier} is up to {100 * largest_utilization:.0f} % busy, {limit_clause}: write"
+            " --servers"
+            f" {tier}=N with their number, at least {ceil(largest_utilization)}"
         )
         raise SpecError([Problem(test.file, test.rows[0].line, 1, tier, message)])
-    if not summed_tiers:
+    if not summed_utilization_by_tier:
         return test
     rows = [
         replace(
             row,
             utilization={
-                tier: utilization / test.servers[tier] if tier in summed_tiers else utilization
+                tier: utilization / test.servers[tier]
+                if tier in summed_utilization_by_tier
+                else utilization
                 for tier, utilization in row.utilization.items()
             },
         )
         for row in test.rows
     ]
     message = "above 100 %, so taken as sums over the servers of the tier"
-    notes = [Problem(test.file, test.rows[0].line, 1, tier, message) for tier in summed_tiers]
+    notes = [
+        Problem(test.file, test.rows[0].line, 1, tier, message)
+        for tier in summed_utilization_by_tier
+    ]
     return replace(test, rows=tuple(rows), notes=(*test.notes, *notes))
 
 
-def _measurements_of_load_test(input_file: Reading, name: str) -> Measurements:
+def _measurements_of_load_test(input_file: Reading, format_name: str) -> Measurements:
     """Return the throughputs of a load test as measurements with users in place of processors;
     response times are not elapsed times and are left out.
     """
-    test = read_load(input_file, name)
+    test = read_load(input_file, format_name)
     records = [
         Measurement(
             round(row.users),
@@ -377,7 +389,7 @@ def _measurements_of_load_test(input_file: Reading, name: str) -> Measurements:
     return Measurements(tuple(records), notes, rate=("/s", 1.0))
 
 
-def _sort_load(row: LoadRow) -> float:
+def _load_of_row(row: LoadRow) -> float:
     """Return the load of a row: its users, else its offered rate, else its throughput."""
     return row.users or row.rate or row.throughput or 0.0
 
@@ -419,17 +431,22 @@ def read_all(
         raise SpecError(problems)
     if len(tables) == 1:
         return tables[0]
-    rates = {table.rate for table in tables if table.rate is not None}
-    if len({rate_size for _, rate_size in rates}) > 1:
-        units_text = " and ".join(sorted(unit or "no unit" for unit, _ in rates))
+    throughput_units = {table.rate for table in tables if table.rate is not None}
+    if len({unit_size for _, unit_size in throughput_units}) > 1:
+        units_text = " and ".join(
+            sorted(unit_text or "no unit" for unit_text, _ in throughput_units)
+        )
         message = f"the files have throughputs in {units_text}; give them in one"
         raise SpecError([tables[-1].records[0].problem(message)])
     measurements = Measurements(
         tuple(measurement for table in tables for measurement in table.records),
         tuple(note for table in tables for note in table.notes),
         next((table.timer for table in tables if table.timer is not None), None),
-        tuple(dict.fromkeys(cause for table in tables for cause in table.excess)),
-        next((table.one_processor for table in tables if table.one_processor is not None), None),
+        tuple(dict.fromkeys(cause for table in tables for cause in table.causes_of_excess)),
+        next(
+            (table.one_processor_time for table in tables if table.one_processor_time is not None),
+            None,
+        ),
         title=next((table.title for table in tables if table.title), ""),
         source=next((table.source for table in tables if table.source), ""),
         sizes_of_each=all(table.sizes_of_each for table in tables),
@@ -438,9 +455,13 @@ def read_all(
     mean_waits = next((table.mean_waits for table in tables if table.mean_waits is not None), None)
     member_names = {table.member for table in tables}
     member = member_names.pop() if len(member_names) == 1 else "processor"
-    rate = next(iter(rates), None)
+    throughput_unit = next(iter(throughput_units), None)
     return replace(
-        measurements, rate=rate, weak=is_weak_scaling, mean_waits=mean_waits, member=member
+        measurements,
+        rate=throughput_unit,
+        weak=is_weak_scaling,
+        mean_waits=mean_waits,
+        member=member,
     )
 
 
@@ -463,9 +484,9 @@ def runs_named(reference: str) -> Path | None:
     """
     if Path(reference).exists():
         return None
-    table = table_path_named(reference)
-    if table or reference.removeprefix("profile/") not in names_of_kind("profile"):
-        return Path(table) if table else None
+    table_path = table_path_named(reference)
+    if table_path or reference.removeprefix("profile/") not in names_of_kind("profile"):
+        return Path(table_path) if table_path else None
     return find("profile", reference)
 
 
@@ -477,9 +498,9 @@ def check_runs(reference: str) -> bool:
     ------
     SpecError : everything that is wrong, by file and line
     """
-    if table := reference if Path(reference).exists() else table_path_named(reference):
-        if name_of_trace_format(table):
-            checked_trace(table)
+    if table_path := reference if Path(reference).exists() else table_path_named(reference):
+        if name_of_trace_format(table_path):
+            checked_trace(table_path)
         else:
-            read(table)
-    return bool(table)
+            read(table_path)
+    return bool(table_path)

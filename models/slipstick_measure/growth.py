@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import log
 
 from slipstick.errors import SpecError
-from slipstick_measure.measurements import MeasuredPoint, Measurements, Reduced
+from slipstick_measure.measurements import MeasuredPoint, Measurements, ReducedValue
 
 LEAST_CONSTANT_TIME, LEAST_PROCESSOR_RATIO = 0.8, 4.0
 """A time that stays above this part of the first, while the processors grow by this factor, may be
@@ -33,72 +33,79 @@ class Growth:
 
     Parameters
     ----------
-    weak : whether the work grows with the processors
+    is_weak : whether the work grows with the processors
     exponent : exponent of the size in the work, if sizes grow with the processors
-    together : whether runs are compared whatever their size, as rates of growing work are
+    ignores_sizes : whether runs are compared whatever their size, as rates of growing work are
     sizes_of_each : whether a size is that of each processor, as of a message
     """
 
-    weak: bool = False
+    is_weak: bool = False
     exponent: float = 1.0
-    together: bool = False
+    ignores_sizes: bool = False
     sizes_of_each: bool = False
 
-    def group(self, point: MeasuredPoint) -> float | None:
+    def group_key(self, point: MeasuredPoint) -> float | None:
         """Return the key that is equal for comparable runs: the size, or in weak scaling the work
         per processor; None if sizes do not matter.
         """
-        if self.together:
+        if self.ignores_sizes:
             return None
-        if not self.weak or self.sizes_of_each or point.n is None:
+        if not self.is_weak or self.sizes_of_each or point.n is None:
             return point.n
         return round(log(point.n**self.exponent / point.p), 1)
 
-    def reference(self, point: MeasuredPoint, points: Sequence[MeasuredPoint]) -> MeasuredPoint:
+    def reference_point(
+        self, point: MeasuredPoint, points: Sequence[MeasuredPoint]
+    ) -> MeasuredPoint:
         """Return the run with which a run is compared: the comparable run on the fewest processors,
         which may be the run itself.
         """
-        own_group = self.group(point)
+        own_group = self.group_key(point)
         return min(
-            (other_point for other_point in points if self.group(other_point) == own_group),
+            (other_point for other_point in points if self.group_key(other_point) == own_group),
             key=lambda other_point: other_point.p,
             default=point,
         )
 
-    def ideal_time(self, reference: MeasuredPoint, time: float, p: int) -> float:
+    def ideal_time(self, reference_point: MeasuredPoint, reference_time: float, p: int) -> float:
         """Return the time [s] on `p` processors without loss, from the time of the reference."""
-        return time if self.weak else time * reference.p / p
+        return reference_time if self.is_weak else reference_time * reference_point.p / p
 
 
 def growth_of(
-    runs: Measurements, points: Sequence[MeasuredPoint], times: Mapping[int, Reduced]
+    measurements: Measurements,
+    points: Sequence[MeasuredPoint],
+    time_by_point_index: Mapping[int, ReducedValue],
 ) -> Growth:
     """Determine how the work grows from run to run: from the file or the hints, else from the
     sizes, else as strong scaling if the times fall.
 
     Parameters
     ----------
-    runs : the measurements
+    measurements : the measurements
     points : all that was measured
-    times : the elapsed time of each point, by its index; points without one have none
+    time_by_point_index : the elapsed time of each point, by its index; points without one have none
 
     Raises
     ------
     SpecError : the time stays while the processors grow, and nothing says whether the work grew
     """
-    timed_indices = [index for index in times if times[index].value > 0]
+    timed_indices = [index for index in time_by_point_index if time_by_point_index[index].value > 0]
     exponent = _size_exponent([points[index] for index in timed_indices])
-    if timed_indices and times[timed_indices[0]].run.metric in ("throughput", "speedup"):
+    if timed_indices and time_by_point_index[timed_indices[0]].run.metric in (
+        "throughput",
+        "speedup",
+    ):
         # Work in a time is what it is, whether the work grew or not. Rates of small and of large
         # messages are of different work.
-        is_weak = bool(runs.weak) and not runs.sizes_of_each
-        return Growth(together=exponent is not None or is_weak)
-    if runs.weak is not None:
-        return Growth(runs.weak, exponent or 1.0, sizes_of_each=runs.sizes_of_each)
-    is_cycle = any(times[index].run.metric == "cycle" for index in timed_indices)
+        is_weak = bool(measurements.weak) and not measurements.sizes_of_each
+        return Growth(ignores_sizes=exponent is not None or is_weak)
+    if measurements.weak is not None:
+        return Growth(measurements.weak, exponent or 1.0, sizes_of_each=measurements.sizes_of_each)
+    is_cycle = any(time_by_point_index[index].run.metric == "cycle" for index in timed_indices)
     if is_cycle or exponent is not None:
-        return Growth(weak=True, exponent=exponent or 1.0)
-    _refuse_unclear_growth(points, times, timed_indices)
+        return Growth(is_weak=True, exponent=exponent or 1.0)
+    _refuse_unclear_growth(points, time_by_point_index, timed_indices)
     return Growth()
 
 
@@ -128,7 +135,9 @@ def _size_exponent(points: Sequence[MeasuredPoint]) -> float | None:
 
 
 def _refuse_unclear_growth(
-    points: Sequence[MeasuredPoint], times: Mapping[int, Reduced], timed_indices: Sequence[int]
+    points: Sequence[MeasuredPoint],
+    time_by_point_index: Mapping[int, ReducedValue],
+    timed_indices: Sequence[int],
 ) -> None:
     """Raise if the time stays constant as processors are added, unless measured waits explain
     it.
@@ -141,18 +150,21 @@ def _refuse_unclear_growth(
     processor_ratio = points[last_index].p / points[first_index].p
     if (
         processor_ratio < LEAST_PROCESSOR_RATIO
-        or times[last_index].value < LEAST_CONSTANT_TIME * times[first_index].value
+        or time_by_point_index[last_index].value
+        < LEAST_CONSTANT_TIME * time_by_point_index[first_index].value
     ):
         return
     if _explains_constant_time(points[first_index], points[last_index]):
         return
     message = (
-        f"the time goes from {times[first_index].value:.4g} s at p = {points[first_index].p} to"
-        f" {times[last_index].value:.4g} s at p = {points[last_index].p}; did the work grow with"
+        f"the time goes from {time_by_point_index[first_index].value:.4g} s at p ="
+        f" {points[first_index].p} to"
+        f" {time_by_point_index[last_index].value:.4g} s at p = {points[last_index].p}; did the"
+        " work grow with"
         " the"
         " processors? Say --scaling weak if it did, --scaling strong if it stayed"
     )
-    raise SpecError([times[last_index].run.problem(message, "time")])
+    raise SpecError([time_by_point_index[last_index].run.problem(message, "time")])
 
 
 def _explains_constant_time(first_point: MeasuredPoint, last_point: MeasuredPoint) -> bool:
@@ -163,10 +175,10 @@ def _explains_constant_time(first_point: MeasuredPoint, last_point: MeasuredPoin
         return True
     if last_point.find("parallel_efficiency") or last_point.find("load_balance"):
         return True
-    first_busy = first_point.total("busy")
-    last_busy = last_point.total("busy")
+    first_busy_time = first_point.total("busy")
+    last_busy_time = last_point.total("busy")
     return (
-        first_busy is not None
-        and last_busy is not None
-        and last_busy < first_busy * last_point.p / first_point.p * 0.7
+        first_busy_time is not None
+        and last_busy_time is not None
+        and last_busy_time < first_busy_time * last_point.p / first_point.p * 0.7
     )

@@ -78,13 +78,13 @@ class _WaitRecord:
         self.causes_file: Path | None = None
         memory: bytearray | mmap.mmap = bytearray(byte_count)
         if _folder is not None:
-            file = _folder / f"{os.getpid()}-{next(_file_numbers)}"
-            file.with_suffix(".record").write_bytes(bytes(byte_count))
-            self.causes_file = file.with_suffix(".causes")
+            record_path = _folder / f"{os.getpid()}-{next(_file_numbers)}"
+            record_path.with_suffix(".record").write_bytes(bytes(byte_count))
+            self.causes_file = record_path.with_suffix(".causes")
             kind = kind or (MAIN if _is_main_thread() else THREAD)
             label = f"worker {kind}" if kind.isdigit() else f"thread {threading.get_native_id()}"
             self.causes_file.write_text(f"{label} of process {os.getpid()}\n{kind}\n")
-            with open(file.with_suffix(".record"), "r+b") as cells_file:
+            with open(record_path.with_suffix(".record"), "r+b") as cells_file:
                 memory = mmap.mmap(cells_file.fileno(), byte_count)
         self.cells = memoryview(memory).cast("d")
         self.slot_by_cause: dict[str, int] = {}
@@ -109,11 +109,11 @@ class _WaitRecord:
                     file.write(f"{cause}\n")
         return slot
 
-    def wait(self, cause: str, start: float) -> None:
-        """Record a wait that began at `start` and ends now."""
+    def wait(self, cause: str, start_time: float) -> None:
+        """Record a wait that began at `start_time` and ends now."""
         slot = self.slot_of(cause)
         end_time = _now()
-        self.cells[slot] += end_time - start
+        self.cells[slot] += end_time - start_time
         self.cells[slot + 1] += 1
         self.cells[LAST] = end_time
         self.cells[RAN] = time.thread_time() - self.thread_time_at_start
@@ -168,14 +168,14 @@ if hasattr(os, "register_at_fork"):
 def _recorded_wait(cause: str) -> Iterator[_WaitRecord]:
     """Record the time of the body as a wait, unless an outer wait includes it."""
     wait_record = _record_of_thread()
-    start = _now()
+    start_time = _now()
     wait_record.wait_depth += 1
     try:
         yield wait_record
     finally:
         wait_record.wait_depth -= 1
         if not wait_record.wait_depth:
-            wait_record.wait(cause, start)
+            wait_record.wait(cause, start_time)
 
 
 class TimedLock:
@@ -326,11 +326,11 @@ class TimedMonitor:
         if until():
             return
         wait_record = _record_of_thread()
-        start = _now()
+        start_time = _now()
         wait_record.wait_depth += 1
         self.declare(condition)._conditions[condition].wait_for(until)
         wait_record.wait_depth -= 1
-        wait_record.wait(cause() if cause else f"wait-{self.name}-{condition}", start)
+        wait_record.wait(cause() if cause else f"wait-{self.name}-{condition}", start_time)
 
     def signal(self, condition: str, wake_all: bool = False) -> None:
         """Wake one thread that waits for a condition, or all of them if `wake_all`."""
@@ -445,11 +445,11 @@ class TimedLoop:
         """Yield chunks of indices that this worker takes, until no index is left."""
         while True:
             with self.lock:
-                first = int(self._next[0])
-                self._next[0] = min(first + self.chunk, self.length)
-            if first >= self.length:
+                first_index = int(self._next[0])
+                self._next[0] = min(first_index + self.chunk, self.length)
+            if first_index >= self.length:
                 return
-            yield range(first, min(first + self.chunk, self.length))
+            yield range(first_index, min(first_index + self.chunk, self.length))
 
     def __iter__(self) -> Iterator[int]:
         return (index for chunk in self.chunks() for index in chunk)
@@ -549,20 +549,24 @@ class _WorkerTimes:
     def __init__(self, path: Path) -> None:
         with open(path, "rb") as file:
             self.cells = memoryview(file.read()).cast("d")
-        self.label, self.kind, *names = path.with_suffix(".causes").read_text().splitlines()
-        self.begin = self.cells[BEGIN]
+        self.label, self.kind, *causes = path.with_suffix(".causes").read_text().splitlines()
+        self.begin_time = self.cells[BEGIN]
         self.has_no_end = not self.cells[END]
-        self.end = max(self.cells[END], self.cells[LAST])
-        wait_by_cause = {name: self.cells[HEAD + 2 * index] for index, name in enumerate(names)}
-        self.events = {
-            name: int(self.cells[HEAD + 2 * index + 1]) for index, name in enumerate(names)
+        self.end_time = max(self.cells[END], self.cells[LAST])
+        wait_by_cause = {cause: self.cells[HEAD + 2 * index] for index, cause in enumerate(causes)}
+        self.event_count_by_cause = {
+            cause: int(self.cells[HEAD + 2 * index + 1]) for index, cause in enumerate(causes)
         }
-        time_away = max(0.0, self.end - self.begin - sum(wait_by_cause.values()) - self.cells[RAN])
+        time_away = max(
+            0.0, self.end_time - self.begin_time - sum(wait_by_cause.values()) - self.cells[RAN]
+        )
         delayed_time = min(time_away, self.cells[DELAYED])
         away_time_by_cause = {NO_CORE: delayed_time, NOT_RUNNING: time_away - delayed_time}
-        self.waits = {
+        self.wait_by_cause = {
             **wait_by_cause,
-            **{name: time for name, time in away_time_by_cause.items() if time > 0},
+            **{
+                cause: away_time for cause, away_time in away_time_by_cause.items() if away_time > 0
+            },
         }
         self.total_wait = sum(wait_by_cause.values())
 
@@ -579,14 +583,15 @@ def profile_of(folder: Path, title: str = "") -> str:
     ValueError : nothing was recorded
     """
     all_workers = sorted(
-        (_WorkerTimes(path) for path in folder.glob("*.record")), key=lambda worker: worker.begin
+        (_WorkerTimes(path) for path in folder.glob("*.record")),
+        key=lambda worker: worker.begin_time,
     )
     if not all_workers:
         raise ValueError("nothing was recorded: no Python program ran to its end or waited")
     ranked_workers = [worker for worker in all_workers if worker.kind.isdigit()]
     threads = [worker for worker in all_workers if worker.kind == THREAD]
-    threads_period = max((worker.end for worker in threads), default=0.0) - min(
-        (worker.begin for worker in threads), default=0.0
+    threads_period = max((worker.end_time for worker in threads), default=0.0) - min(
+        (worker.begin_time for worker in threads), default=0.0
     )
     unranked_workers = [
         worker
@@ -594,31 +599,34 @@ def profile_of(folder: Path, title: str = "") -> str:
         if worker.kind == THREAD or worker.total_wait < 0.5 * threads_period or not threads
     ]
     counted_workers = ranked_workers or unranked_workers or all_workers
-    begin = counted_workers[0].begin
-    end = max(worker.end for worker in counted_workers)
+    begin_time = counted_workers[0].begin_time
+    end_time = max(worker.end_time for worker in counted_workers)
     workers_by_processor = list(_workers_by_processor(counted_workers))
     notes = [
-        f"{worker.label} ended before it wrote its account, {end - worker.end:.3g} s before the end"
+        f"{worker.label} ended before it wrote its account, {end_time - worker.end_time:.3g} s"
+        " before the end"
         for worker in counted_workers
         if worker.has_no_end
     ]
     if counted_workers is unranked_workers and len(unranked_workers) < len(all_workers):
         notes.append("the main thread, which waited for the others, is left out")
     time_away = sum(
-        worker.waits.get(NOT_RUNNING, 0.0) + worker.waits.get(NO_CORE, 0.0)
+        worker.wait_by_cause.get(NOT_RUNNING, 0.0) + worker.wait_by_cause.get(NO_CORE, 0.0)
         for worker in counted_workers
     )
-    if time_away > _REPORTED_FRACTION * len(workers_by_processor) * (end - begin):
-        fraction = time_away / len(workers_by_processor) / (end - begin)
+    if time_away > _REPORTED_FRACTION * len(workers_by_processor) * (end_time - begin_time):
+        fraction = time_away / len(workers_by_processor) / (end_time - begin_time)
         notes.append(
             f"{fraction:.0%} of the time workers neither ran nor waited for what is timed: other"
             " programs, the interpreter's lock, or input"
         )
     times_by_processor = [
-        _sum_of_workers(processor, begin, end) for processor in workers_by_processor
+        _sum_of_workers(processor, begin_time, end_time) for processor in workers_by_processor
     ]
     source = "; ".join(["recorded by slipstick.instrument", *notes])
-    return _profile_text(title or "Recorded waits", source, end - begin, times_by_processor)
+    return _profile_text(
+        title or "Recorded waits", source, end_time - begin_time, times_by_processor
+    )
 
 
 def _profile_text(
@@ -628,7 +636,7 @@ def _profile_text(
     times_by_processor: Sequence[tuple[dict[str, float], dict[str, int]]],
 ) -> str:
     """Write a profile as YAML from the waits and the events of each processor."""
-    causes = list(dict.fromkeys(name for waits, _ in times_by_processor for name in waits))
+    causes = list(dict.fromkeys(cause for waits, _ in times_by_processor for cause in waits))
     lines = [
         "profile: 1",
         f"title: {_yaml_string(title)}",
@@ -641,11 +649,10 @@ def _profile_text(
     for waits, events in times_by_processor:
         lines.append(
             "      - waits:"
-            f" {{{', '.join(f'{name}: {waits.get(name, 0.0):.9f} s' for name in causes)}}}"
+            f" {{{', '.join(f'{cause}: {waits.get(cause, 0.0):.9f} s' for cause in causes)}}}"
         )
-        lines.append(
-            f"        events: {{{', '.join(f'{name}: {events.get(name, 0)}' for name in causes)}}}"
-        )
+        events_text = ", ".join(f"{cause}: {events.get(cause, 0)}" for cause in causes)
+        lines.append(f"        events: {{{events_text}}}")
     return "\n".join(lines) + "\n"
 
 
@@ -653,46 +660,48 @@ def _workers_by_processor(workers: Sequence[_WorkerTimes]) -> Iterable[list[_Wor
     """Return a list of workers for each processor, in the order of their start. A rank is a
     processor; threads that do not overlap in time share one.
     """
-    workers_by_name: dict[str, list[_WorkerTimes]] = {}
+    workers_by_processor: dict[str, list[_WorkerTimes]] = {}
     for worker in workers:
         free_processors = (
-            name
-            for name, earlier_workers in workers_by_name.items()
-            if earlier_workers[-1].end <= worker.begin
+            processor_name
+            for processor_name, earlier_workers in workers_by_processor.items()
+            if earlier_workers[-1].end_time <= worker.begin_time
         )
-        name = (
+        processor_name = (
             worker.kind
             if worker.kind.isdigit()
-            else next(free_processors, f"thread {len(workers_by_name)}")
+            else next(free_processors, f"thread {len(workers_by_processor)}")
         )
-        workers_by_name.setdefault(name, []).append(worker)
-    return workers_by_name.values()
+        workers_by_processor.setdefault(processor_name, []).append(worker)
+    return workers_by_processor.values()
 
 
 def _sum_of_workers(
-    workers: Sequence[_WorkerTimes], begin: float, end: float
+    workers: Sequence[_WorkerTimes], begin_time: float, end_time: float
 ) -> tuple[dict[str, float], dict[str, int]]:
     """Return the waiting time [s] and the number of events of one processor by cause, added over
     its workers. Time without a worker is idle; after a worker that was killed it is missing.
     """
     wait_by_cause: dict[str, float] = {}
-    events_by_cause: dict[str, int] = {}
-    last_end = begin
+    event_count_by_cause: dict[str, int] = {}
+    last_end_time = begin_time
     gap_cause = IDLE
     for worker in workers:
-        wait_by_cause[gap_cause] = wait_by_cause.get(gap_cause, 0.0) + worker.begin - last_end
-        for cause, seconds in worker.waits.items():
+        wait_by_cause[gap_cause] = (
+            wait_by_cause.get(gap_cause, 0.0) + worker.begin_time - last_end_time
+        )
+        for cause, seconds in worker.wait_by_cause.items():
             wait_by_cause[cause] = wait_by_cause.get(cause, 0.0) + seconds
-        for cause, event_count in worker.events.items():
-            events_by_cause[cause] = events_by_cause.get(cause, 0) + event_count
-        last_end = worker.end
+        for cause, event_count in worker.event_count_by_cause.items():
+            event_count_by_cause[cause] = event_count_by_cause.get(cause, 0) + event_count
+        last_end_time = worker.end_time
         gap_cause = MISSING if worker.has_no_end else IDLE
-    wait_by_cause[gap_cause] = wait_by_cause.get(gap_cause, 0.0) + end - last_end
+    wait_by_cause[gap_cause] = wait_by_cause.get(gap_cause, 0.0) + end_time - last_end_time
     return {
         cause: seconds
         for cause, seconds in wait_by_cause.items()
-        if seconds > 0 or cause in events_by_cause
-    }, events_by_cause
+        if seconds > 0 or cause in event_count_by_cause
+    }, event_count_by_cause
 
 
 def _yaml_string(text: str) -> str:
@@ -708,7 +717,7 @@ _LIBRARY = tuple(
 _name_by_call_site: dict[tuple[str, int], str] = {}
 
 
-def _cause_at_call(kind: str) -> str:
+def _cause_at_call(cause_kind: str) -> str:
     """Return the name of a cause, such as lock-program-12: the kind, and the file and line of the
     program from which the standard library was called.
     """
@@ -721,7 +730,7 @@ def _cause_at_call(kind: str) -> str:
         _name_by_call_site[call_site] = (
             f"{stem}-{call_site[1]}" if not call_site[0].startswith(_LIBRARY) else "library"
         )
-    return f"{kind}-{_name_by_call_site[call_site]}"
+    return f"{cause_kind}-{_name_by_call_site[call_site]}"
 
 
 def _lock_maker(make_lock: Callable[[], Any]) -> Callable[[], Any]:
@@ -754,9 +763,9 @@ def patch(folder: str) -> None:
     from multiprocessing import process, queues, synchronize
 
     _record_into(Path(folder))
-    for name in ("Lock", "RLock"):
-        setattr(threading, name, _lock_maker(getattr(threading, name)))
-    for owner, name, kind in (
+    for class_name in ("Lock", "RLock"):
+        setattr(threading, class_name, _lock_maker(getattr(threading, class_name)))
+    for waiting_class, method_name, cause_kind in (
         (threading.Condition, "wait", "condition"),
         (threading.Event, "wait", "event"),
         (threading.Semaphore, "acquire", "semaphore"),
@@ -769,7 +778,7 @@ def patch(folder: str) -> None:
         (process.BaseProcess, "join", "join"),
         (synchronize.Condition, "wait", "condition"),
     ):
-        _replace_by_timed(owner, name, kind)
+        _replace_by_timed(waiting_class, method_name, cause_kind)
     _time_semaphores(synchronize)
     threading.Thread.run = _with_own_record(threading.Thread.run)  # type: ignore[method-assign]
     process.BaseProcess._bootstrap = _with_own_record(process.BaseProcess._bootstrap)  # type: ignore[attr-defined]
@@ -847,13 +856,13 @@ def record(command: Sequence[str], file: str | Path, title: str = "") -> int:
     import subprocess
 
     with tempfile.TemporaryDirectory(prefix="slipstick-") as folder_path:
-        books_folder = Path(folder_path, "books")
+        records_folder = Path(folder_path, "books")
         start_folder = Path(folder_path, "start")
-        books_folder.mkdir()
+        records_folder.mkdir()
         start_folder.mkdir()
         # Python imports `sitecustomize` as it starts; one of the user's own is imported after it.
         (start_folder / "sitecustomize.py").write_text(
-            _START.format(file=__file__, books=str(books_folder), start=str(start_folder))
+            _START.format(file=__file__, books=str(records_folder), start=str(start_folder))
         )
         search_path = os.pathsep.join(
             filter(None, [str(start_folder), os.environ.get("PYTHONPATH", "")])
@@ -861,7 +870,7 @@ def record(command: Sequence[str], file: str | Path, title: str = "") -> int:
         status = subprocess.run(
             command, env={**os.environ, "PYTHONPATH": search_path}, check=False
         ).returncode
-        _write_profile(file, profile_of(books_folder, title or " ".join(command)))
+        _write_profile(file, profile_of(records_folder, title or " ".join(command)))
     return status
 
 

@@ -50,7 +50,7 @@ class LoadRow:
     workload: str = ""
 
     @property
-    def completed(self) -> float | None:
+    def completed_rate(self) -> float | None:
         """The throughput of the row; the offered rate if no throughput was measured [1/s]."""
         return self.rate if self.throughput is None else self.throughput
 
@@ -147,7 +147,7 @@ class Demand:
         return self.servers / self.value
 
 
-def demands(test: LoadTest) -> list[Demand]:
+def demands(load_test: LoadTest) -> list[Demand]:
     """Compute the demand of each tier by the utilization law; tiers that were never busy are left
     out.
 
@@ -162,47 +162,47 @@ def demands(test: LoadTest) -> list[Demand]:
     [('db', 0.02, 50.0)]
     """
     tier_demands = []
-    for tier in test.tiers:
-        server_count = test.servers.get(tier, 1)
+    for tier in load_test.tiers:
+        server_count = load_test.servers.get(tier, 1)
         busy_servers_and_rates: list[tuple[float, float]] = []
         demand_by_row: list[float | None] = []
-        for row in test.rows:
-            completed = row.completed
+        for row in load_test.rows:
+            completed_rate = row.completed_rate
             utilization = row.utilization.get(tier)
-            if not completed or utilization is None:
+            if not completed_rate or utilization is None:
                 demand_by_row.append(None)
                 continue
-            busy_servers_and_rates.append((utilization * server_count, completed))
-            demand_by_row.append(utilization * server_count / completed)
+            busy_servers_and_rates.append((utilization * server_count, completed_rate))
+            demand_by_row.append(utilization * server_count / completed_rate)
         sum_of_squares = sum(rate * rate for _, rate in busy_servers_and_rates)
-        demand = (
+        tier_demand = (
             sum(busy_servers * rate for busy_servers, rate in busy_servers_and_rates)
             / sum_of_squares
             if sum_of_squares
             else 0.0
         )
-        if demand > 0:
-            tier_demands.append(Demand(tier, server_count, demand, tuple(demand_by_row)))
+        if tier_demand > 0:
+            tier_demands.append(Demand(tier, server_count, tier_demand, tuple(demand_by_row)))
     return tier_demands
 
 
-def think_time(test: LoadTest) -> float | None:
+def think_time(load_test: LoadTest) -> float | None:
     """Return the mean of the think times of all rows [s]; None without users."""
-    think_times = [time for row in test.rows if (time := row.think_time) is not None]
+    think_times = [time for row in load_test.rows if (time := row.think_time) is not None]
     return sum(think_times) / len(think_times) if think_times else None
 
 
-def beside_tiers(test: LoadTest, tier_demands: Sequence[Demand]) -> float | None:
+def response_time_beside_tiers(load_test: LoadTest, tier_demands: Sequence[Demand]) -> float | None:
     """Return the part of the response time at the least load that no tier explains [s], such as
     network and other services; None without a measured response time.
 
     A tier of one server takes D / (1 - U) there, of which an arriving request sees the share (N -
     1) / N with N users; that of several servers is taken without waiting.
     """
-    timed_rows = [row for row in test.rows if row.response is not None and row.completed]
+    timed_rows = [row for row in load_test.rows if row.response is not None and row.completed_rate]
     if not timed_rows:
         return None
-    lowest_row = min(timed_rows, key=lambda row: row.completed or 0.0)
+    lowest_row = min(timed_rows, key=lambda row: row.completed_rate or 0.0)
     assert lowest_row.response is not None
     time_at_tiers = 0.0
     for demand in tier_demands:

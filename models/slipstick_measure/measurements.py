@@ -121,8 +121,9 @@ class Measurements:
     records : the values, in the order of the files
     notes : on unusual values that were read
     timer : cost of the timer itself at each event [s], where the file states one
-    excess : causes of which only what exceeds the run on one processor is lost
-    one_processor : elapsed time on one processor without any timing [s], where the file states one
+    causes_of_excess : causes of which only what exceeds the run on one processor is lost
+    one_processor_time : elapsed time on one processor without any timing [s], where the file states
+        one
     title, source : as the file states them
     rate : unit of throughputs as the file writes it, and its size in base units
     weak : whether the work grows with the processors; None if the file does not say so
@@ -134,8 +135,8 @@ class Measurements:
     records: tuple[Measurement, ...]
     notes: tuple[Problem, ...] = ()
     timer: float | None = None
-    excess: tuple[str, ...] = ()
-    one_processor: float | None = None
+    causes_of_excess: tuple[str, ...] = ()
+    one_processor_time: float | None = None
     title: str = ""
     source: str = ""
     rate: tuple[str, float] | None = None
@@ -182,7 +183,7 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reduced:
+class ReducedValue:
     """One value of all repetitions.
 
     Parameters
@@ -210,9 +211,9 @@ class MeasuredPoint:
 
     p: int
     n: float | None
-    values: Mapping[tuple[str, str, int | None], Reduced]
+    values: Mapping[tuple[str, str, int | None], ReducedValue]
 
-    def find(self, metric: str, region: str = "") -> Reduced | None:
+    def find(self, metric: str, region: str = "") -> ReducedValue | None:
         """Return the value of a metric for all processors together; None if it was not measured."""
         return self.values.get((metric, region, None))
 
@@ -224,18 +225,23 @@ class MeasuredPoint:
         ------
         SpecError : some processors are missing
         """
-        if overall := self.find(metric, region):
-            return overall.value
-        samples = self.each(metric, region)
-        if samples and len(samples) != self.p:
+        if overall_value := self.find(metric, region):
+            return overall_value.value
+        processor_values = self.values_of_processors(metric, region)
+        if processor_values and len(processor_values) != self.p:
             message = (
-                f"{metric} of {region or 'the whole'} is there for {len(samples)} processors, but"
+                f"{metric} of {region or 'the whole'} is there for {len(processor_values)}"
+                " processors, but"
                 f" {self.p} took part"
             )
-            raise SpecError([samples[0].run.problem(message)])
-        return sum(sample.value for sample in samples) if samples else None
+            raise SpecError([processor_values[0].run.problem(message)])
+        return (
+            sum(processor_value.value for processor_value in processor_values)
+            if processor_values
+            else None
+        )
 
-    def each(self, metric: str, region: str = "") -> list[Reduced]:
+    def values_of_processors(self, metric: str, region: str = "") -> list[ReducedValue]:
         """Return the values of a metric that were measured for single processors."""
         return [
             value
@@ -243,7 +249,7 @@ class MeasuredPoint:
             if (metric_name, region_name) == (metric, region) and processor is not None
         ]
 
-    def first(self, metric: str, region: str = "") -> Measurement:
+    def first_measurement(self, metric: str, region: str = "") -> Measurement:
         """Return the first measurement of a metric, of all processors or of one."""
         return next(
             value.run
@@ -255,11 +261,13 @@ class MeasuredPoint:
         """List the regions, or causes, for which a metric was measured, in the order of the
         file.
         """
-        return list(dict.fromkeys(region for name, region, _ in self.values if name == metric))
+        return list(
+            dict.fromkeys(region for metric_name, region, _ in self.values if metric_name == metric)
+        )
 
 
 def reduce_repetitions(
-    runs: Measurements, statistic: str = "median"
+    measurements: Measurements, statistic: str = "median"
 ) -> tuple[list[MeasuredPoint], list[Problem]]:
     """Reduce the repetitions at each point to one value.
 
@@ -269,7 +277,7 @@ def reduce_repetitions(
 
     Parameters
     ----------
-    runs : the measurements
+    measurements : the measurements
     statistic : one of `STATISTICS`
 
     Returns
@@ -286,7 +294,7 @@ def reduce_repetitions(
     runs_by_point: dict[
         tuple[int, float | None], dict[tuple[str, str, int | None], list[Measurement]]
     ] = {}
-    for run in runs.records:
+    for run in measurements.records:
         runs_by_key = runs_by_point.setdefault((run.p, run.n), {})
         runs_by_key.setdefault((run.metric, run.region, run.processor), []).append(run)
     notes = []
@@ -294,7 +302,11 @@ def reduce_repetitions(
     points = []
     unnumbered_groups: list[list[Measurement]] = []
     for (p, n), runs_by_key in sorted(
-        runs_by_point.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])
+        runs_by_point.items(),
+        key=lambda coordinates_and_runs: (
+            coordinates_and_runs[0][1] or 0.0,
+            coordinates_and_runs[0][0],
+        ),
     ):
         reduced_by_key = {}
         repetitions_with_waits = {
@@ -321,7 +333,7 @@ def reduce_repetitions(
                     else []
                 )
                 repeated_values += (0.0,) * missing_count
-            reduced_by_key[metric_region_processor] = Reduced(
+            reduced_by_key[metric_region_processor] = ReducedValue(
                 float(STATISTICS[statistic](repeated_values)), repeated_values, repetitions[0]
             )
         points.append(MeasuredPoint(p, n, reduced_by_key))
@@ -353,11 +365,11 @@ def _repetition_keys(runs: Sequence[Measurement]) -> set[tuple[str, int | None]]
 
 def _problems_of_repeated_numbers(runs: Sequence[Measurement]) -> list[Problem]:
     """Return a problem for each value whose repetition number occurred already."""
-    first_by_repetition: dict[int, Measurement] = {}
+    first_run_by_repetition: dict[int, Measurement] = {}
     problems = []
     for run in runs:
         if run.repetition is not None and run is not (
-            first_run := first_by_repetition.setdefault(run.repetition, run)
+            first_run := first_run_by_repetition.setdefault(run.repetition, run)
         ):
             message = (
                 f"repetition {run.repetition} of {run} is in {first_run.file}:{first_run.line}"
@@ -371,25 +383,27 @@ def unknown_metric_notes(runs: Sequence[Measurement]) -> list[Problem]:
     """Return notes on metrics that the account does not use: one for each that resembles a known
     metric, and one for all others.
     """
-    first_by_metric: dict[str, Measurement] = {}
+    first_run_by_metric: dict[str, Measurement] = {}
     for run in runs:
         if run.metric not in METRICS:
-            first_by_metric.setdefault(run.metric, run)
-    hints = {name: did_you_mean(name, list(METRICS)) for name in first_by_metric}
+            first_run_by_metric.setdefault(run.metric, run)
+    hint_by_name = {name: did_you_mean(name, list(METRICS)) for name in first_run_by_metric}
     # The count of cycles that perf prints is no misspelt 'cycle', nor any other plural.
     similar_names = [
         name
-        for name in first_by_metric
+        for name in first_run_by_metric
         if name.removesuffix("s") not in METRICS and nearest_names(name, list(METRICS))
     ]
     notes = [
-        first_by_metric[name].problem(f"is not a part of the account of time{hints[name]}")
+        first_run_by_metric[name].problem(
+            f"is not a part of the account of time{hint_by_name[name]}"
+        )
         for name in similar_names
     ]
-    if other_names := [name for name in first_by_metric if name not in similar_names]:
+    if other_names := [name for name in first_run_by_metric if name not in similar_names]:
         names_text = ", ".join(name.replace("_", " ") for name in other_names)
         notes.append(
-            first_by_metric[other_names[0]].problem(
+            first_run_by_metric[other_names[0]].problem(
                 f"no part of the account of time: {names_text}", ""
             )
         )

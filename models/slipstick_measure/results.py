@@ -392,9 +392,9 @@ class GrainFigure(NamedTuple):
 
     name: str
     title: str
-    x: str
-    line: str
-    throughput: bool = False
+    x_input: str
+    line_input: str
+    is_throughput: bool = False
 
 
 class GrainPoint(NamedTuple):

@@ -60,35 +60,35 @@ class MeasuredScalability:
 
     Parameters
     ----------
-    goals : what is kept in each way: the time [s], the efficiency [1], and of a processor the
+    goal_by_way : what is kept in each way: the time [s], the efficiency [1], and of a processor the
         memory [B], or the size [1] where no memory was measured
-    runs : in each way, for each number of processors, the run that keeps it; None where no size
-        that was measured does
-    reached : in each way, for each number of processors, the least and the greatest of what is kept
-        that was measured, in the units of the goals
-    sources : of each run that was measured with causes, by processors and size: the average latency
-        by cause [s]
+    run_by_way_and_processors : in each way, for each number of processors, the run that keeps it;
+        None where no size that was measured does
+    range_by_way_and_processors : in each way, for each number of processors, the least and the
+        greatest of what is kept that was measured, in the units of the goals
+    latency_by_run_and_cause : of each run that was measured with causes, by processors and size:
+        the average latency by cause [s]
     has_memory : whether the memory was measured, and is not taken as in proportion to the size
     """
 
-    goals: Mapping[str, float]
-    runs: Mapping[str, Mapping[int, MeasuredRun | None]]
-    reached: Mapping[str, Mapping[int, tuple[float, float]]]
-    sources: Mapping[tuple[int, float], Mapping[str, float]]
+    goal_by_way: Mapping[str, float]
+    run_by_way_and_processors: Mapping[str, Mapping[int, MeasuredRun | None]]
+    range_by_way_and_processors: Mapping[str, Mapping[int, tuple[float, float]]]
+    latency_by_run_and_cause: Mapping[tuple[int, float], Mapping[str, float]]
     has_memory: bool = False
 
     @property
     def processors(self) -> list[int]:
         """The numbers of processors, in rising order."""
-        return sorted(next(iter(self.runs.values())))
+        return sorted(next(iter(self.run_by_way_and_processors.values())))
 
-    def latency_ratio(self, kept: str, fewer: int, more: int) -> float | None:
+    def latency_ratio(self, way: str, smaller_count: int, larger_count: int) -> float | None:
         """Return the ratio L / L' of the average latencies on two numbers of processors, each at
         the size that keeps a quantity constant; None if a run at that size or its latency is
         missing.
         """
-        smaller_run = self.runs[kept][fewer]
-        larger_run = self.runs[kept][more]
+        smaller_run = self.run_by_way_and_processors[way][smaller_count]
+        larger_run = self.run_by_way_and_processors[way][larger_count]
         if (
             smaller_run is None
             or larger_run is None
@@ -102,7 +102,7 @@ class MeasuredScalability:
 
 
 def measured_scalability(
-    answers: Sequence[Answer], goals: Mapping[str, float] | None = None
+    answers: Sequence[Answer], required_goals: Mapping[str, float] | None = None
 ) -> MeasuredScalability:
     """Return, for each number of processors, the size that keeps the efficiency, the time or the
     memory, and the latency at that size.
@@ -111,8 +111,9 @@ def measured_scalability(
     ----------
     answers : accounts of runs of several sizes on several numbers of processors, as
         `slipstick_measure.account.measured` makes them
-    goals : what to keep, by `EFFICIENCY`, `TIME` and `MEMORY`; what is left out is the middle of
-        what most of the numbers of processors reach, and the smallest size a processor that all do
+    required_goals : what to keep, by `EFFICIENCY`, `TIME` and `MEMORY`; what is left out is the
+        middle of what most of the numbers of processors reach, and the smallest size a processor
+        that all do
 
     Raises
     ------
@@ -128,23 +129,33 @@ def measured_scalability(
     >>> scalability = measured_scalability(
     ...     measured(Measurements(tuple(rows))).answers, {EFFICIENCY: 0.8}
     ... )
-    >>> [round(run.size, 1) for run in scalability.runs[EFFICIENCY].values() if run]
+    >>> [
+    ...     round(run.size, 1)
+    ...     for run in scalability.run_by_way_and_processors[EFFICIENCY].values()
+    ...     if run
+    ... ]
     [11.3, 60.2]
     """
     runs_by_count = _runs_by_processor_count(answers)
     range_by_way = {way: _measured_range(way, runs_by_count) for way in WAYS}
     goal_by_way = {way: _most_reached_goal([*range_by_way[way].values()]) for way in WAYS} | dict(
-        goals or {}
+        required_goals or {}
     )
-    runs: dict[str, dict[int, MeasuredRun | None]] = {
+    run_by_way_and_processors: dict[str, dict[int, MeasuredRun | None]] = {
         way: {
-            count: _run_at_goal(way, goal_by_way[way], count, runs_by_count[count])
-            for count in sorted(runs_by_count)
+            processor_count: _run_at_goal(
+                way, goal_by_way[way], processor_count, runs_by_count[processor_count]
+            )
+            for processor_count in sorted(runs_by_count)
         }
         for way in WAYS
     }
     return MeasuredScalability(
-        goal_by_way, runs, range_by_way, _latency_by_cause(answers), has_memory(answers)
+        goal_by_way,
+        run_by_way_and_processors,
+        range_by_way,
+        _latency_by_run_and_cause(answers),
+        has_memory(answers),
     )
 
 
@@ -235,24 +246,29 @@ def _run_at_goal(
             value if way == EFFICIENCY else math.log(value) for value in (*values_of_way, goal)
         )
         if min(value_below, value_above) <= target <= max(value_below, value_above):
-            fraction = (
+            interpolation_weight = (
                 0.0
                 if value_below == value_above
                 else (target - value_below) / (value_above - value_below)
             )
             memory = None
             if run_below.memory and run_above.memory:
-                memory = run_below.memory * (run_above.memory / run_below.memory) ** fraction
+                memory = (
+                    run_below.memory * (run_above.memory / run_below.memory) ** interpolation_weight
+                )
             return MeasuredRun(
-                run_below.size * (run_above.size / run_below.size) ** fraction,
-                run_below.time * (run_above.time / run_below.time) ** fraction,
-                run_below.efficiency + (run_above.efficiency - run_below.efficiency) * fraction,
+                run_below.size * (run_above.size / run_below.size) ** interpolation_weight,
+                run_below.time * (run_above.time / run_below.time) ** interpolation_weight,
+                run_below.efficiency
+                + (run_above.efficiency - run_below.efficiency) * interpolation_weight,
                 memory,
             )
     return None
 
 
-def _latency_by_cause(answers: Sequence[Answer]) -> dict[tuple[int, float], dict[str, float]]:
+def _latency_by_run_and_cause(
+    answers: Sequence[Answer],
+) -> dict[tuple[int, float], dict[str, float]]:
     """Return the mean latency by cause for each number of processors and size: the processors lost
     to the cause, as a time of one processor.
     """

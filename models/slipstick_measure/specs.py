@@ -78,19 +78,25 @@ class RunSpec(Spec):
             )
             raise broken_rule(message, "each")
         for key in ("waits", "events"):
-            counts = Counter(name for processor in self.each for name in getattr(processor, key))
-            lone = [name for name, count in counts.items() if count < len(self.each)]
-            if lone:
+            processor_count_by_cause = Counter(
+                name for processor in self.each for name in getattr(processor, key)
+            )
+            incomplete_causes = [
+                name
+                for name, processor_count in processor_count_by_cause.items()
+                if processor_count < len(self.each)
+            ]
+            if incomplete_causes:
                 index = next(
                     index
                     for index, processor in enumerate(self.each)
-                    if lone[0] in getattr(processor, key)
+                    if incomplete_causes[0] in getattr(processor, key)
                 )
                 message = (
                     f"each processor has the same {key}; not given for all of them:"
-                    f" {', '.join(lone)}"
+                    f" {', '.join(incomplete_causes)}"
                 )
-                raise broken_rule(message, "each", index, key, lone[0])
+                raise broken_rule(message, "each", index, key, incomplete_causes[0])
         for name in self.events:
             if name not in self.waits:
                 raise broken_rule(
@@ -392,13 +398,14 @@ def _one_fitted_base(fits: dict[str, FitSpec]) -> dict[str, FitSpec]:
     """Return the fits; raise if several of them have free parameters, because the base of a study
     takes the values of a single fit.
     """
-    free = [name for name, fit in fits.items() if fit.free]
-    if len(free) > 1:
+    names_with_free_paths = [name for name, fit in fits.items() if fit.free]
+    if len(names_with_free_paths) > 1:
         message = (
-            f"the base is fitted to {free[0]} already; a study has one base, so one fit with free"
+            f"the base is fitted to {names_with_free_paths[0]} already; a study has one base, so"
+            " one fit with free"
             " paths"
         )
-        raise broken_rule(message, free[1], "free")
+        raise broken_rule(message, names_with_free_paths[1], "free")
     return fits
 
 

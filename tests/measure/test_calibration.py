@@ -24,7 +24,7 @@ from slipstick_measure.calibration.analysis import (
     SPEC_LOCKS,
     HostValue,
     estimate_caches,
-    estimates,
+    estimate_machine_values,
 )
 from slipstick_measure.calibration.timing import Cores, TimedKernel, Timing
 from tests.calibration import (
@@ -88,7 +88,7 @@ def hosts(draw: st.DrawFn) -> dict[str, Any]:
 def test_a_host_comes_back_from_its_times_within_the_intervals(
     known: dict[str, Any], seed: int
 ) -> None:
-    found = estimates(times_of(known, seed), CLOCK)
+    found = estimate_machine_values(times_of(known, seed), CLOCK)
     outside = {
         path: (value, found[path])
         for path, value in values_of(known).items()
@@ -220,7 +220,8 @@ def test_a_host_that_is_busy_all_the_time_is_refused(monkeypatch: pytest.MonkeyP
         NoAnswerError, match=f"2 of 2 repetitions of the kernel ping were disturbed, and 5{wanted}"
     ):
         cores.measure(
-            TimedKernel(Timing("ping", {}, disturbed=2), lambda rank, turns, ticks: None), -1.0
+            TimedKernel(Timing("ping", {}, disturbed_count=2), lambda rank, turns, ticks: None),
+            -1.0,
         )
 
 
@@ -383,4 +384,4 @@ def test_repetitions_on_a_core_that_others_use_count_only_where_too_few_are_with
     monkeypatch.setattr(cores, "run_once", lambda *_: (0.01, 1.0, next(paces, 1.0)), raising=False)
     timed = Timing("ping", {}, turns=100)
     cores.measure(TimedKernel(timed, lambda rank, turns, ticks: None), 60.0)
-    assert (timed.seconds, len(timed.crowded), timed.disturbed) == ([1e-4] * 3, 3, 0)
+    assert (timed.seconds, len(timed.crowded_seconds), timed.disturbed_count) == ([1e-4] * 3, 3, 0)

@@ -15,7 +15,13 @@ from slipstick.errors import SpecError, UnknownNameError
 from slipstick_measure.commands.measured import servers_of
 from slipstick_measure.formats import LOAD_FORMATS, load_test, read
 from slipstick_measure.imports.loads import _ComputedTime, load_spec
-from slipstick_measure.loads import LoadRow, LoadTest, beside_tiers, demands, think_time
+from slipstick_measure.loads import (
+    LoadRow,
+    LoadTest,
+    demands,
+    response_time_beside_tiers,
+    think_time,
+)
 from slipstick_measure.measurements import Hints
 from slipstick_measure.report.loads import load_text
 
@@ -53,7 +59,7 @@ def test_demands_and_think_time_of_a_known_network_are_found(
 def test_an_arriving_request_of_two_users_sees_half_of_the_utilization() -> None:
     """The tier takes 0.1 / (1 - 0.5 / 2) s of the 0.2 s of a response."""
     test = LoadTest("f", (LoadRow(1, 2, None, 5.0, 0.2, {}, {"web": 0.5}),))
-    assert beside_tiers(test, demands(test)) == pytest.approx(0.2 - 0.1 / 0.75)
+    assert response_time_beside_tiers(test, demands(test)) == pytest.approx(0.2 - 0.1 / 0.75)
 
 
 def test_servers_of_a_tier_multiply_its_demand() -> None:

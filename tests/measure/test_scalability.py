@@ -37,7 +37,7 @@ def found(sizes: list[float], **goals: float) -> MeasuredScalability:
 
 
 def test_sizes_between_measured_ones_keep_each_goal_as_algebra_has_it() -> None:
-    runs = found(SIZES, efficiency=0.8, time=20.0, memory=9.0).runs
+    runs = found(SIZES, efficiency=0.8, time=20.0, memory=9.0).run_by_way_and_processors
     for p in (2, 4, 8):
         exact = (0.8 * p**2 - 1) / 0.2, 20.0 * p - p**2, 9.0 * p
         for way, size in zip((EFFICIENCY, TIME, MEMORY), exact, strict=True):
@@ -57,9 +57,9 @@ def test_a_cell_is_the_latency_metric() -> None:
 
 def test_nothing_is_taken_beyond_the_measured_sizes() -> None:
     made = found([8.0, 16.0], efficiency=0.8, time=1e3)
-    assert made.runs[EFFICIENCY][8] is None
+    assert made.run_by_way_and_processors[EFFICIENCY][8] is None
     assert made.latency_ratio(EFFICIENCY, 2, 8) is None
-    assert set(made.runs[TIME].values()) == {None}
+    assert set(made.run_by_way_and_processors[TIME].values()) == {None}
 
 
 def test_runs_of_one_size_are_refused() -> None:

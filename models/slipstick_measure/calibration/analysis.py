@@ -89,7 +89,9 @@ class Caches(NamedTuple):
     times: tuple[float, ...]
 
 
-def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[str, HostValue]:
+def estimate_machine_values(
+    timings: Sequence[Timing], clock_frequency: float, seed: int = 1
+) -> dict[str, HostValue]:
     """Estimate the values of a machine with intervals, by their paths in its spec.
 
     Parameters
@@ -97,7 +99,7 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
     timings : of the kernels ``step``, ``visit`` and ``read`` (bytes), ``pair`` (stride), ``stream``
         (processors, bytes), ``swap``, ``ping``, ``lock`` (lock), ``turns`` (lock, processors),
         ``barrier`` (barrier, processors)
-    clock : cycles of a second, in which the step is told [cycle/s]
+    clock_frequency : cycles of a second, in which the step is told [cycle/s]
     seed : of the draws
 
     Raises
@@ -106,12 +108,15 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
     """
     random_generator = np.random.default_rng(seed)
     values_by_path = machine_values(
-        timings, clock, lambda times: float(np.quantile(times, FIRST_QUARTILE))
+        timings, clock_frequency, lambda times: float(np.quantile(times, FIRST_QUARTILE))
     )
     cache_sizes = tuple(value for path, value in values_by_path.items() if path.endswith("size"))
     drawn_machines = [
         machine_values(
-            timings, clock, lambda times: float(random_generator.choice(times)), cache_sizes
+            timings,
+            clock_frequency,
+            lambda times: float(random_generator.choice(times)),
+            cache_sizes,
         )
         for _ in range(DRAWS)
     ]
@@ -127,7 +132,7 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
 
 def machine_values(
     timings: Sequence[Timing],
-    clock: float,
+    clock_frequency: float,
     pick_time: Callable[[Sequence[float]], float],
     usual_sizes: Sequence[float] = (),
 ) -> dict[str, float]:
@@ -135,16 +140,16 @@ def machine_values(
 
     Parameters
     ----------
-    timings, clock : as of `estimates`
+    timings, clock_frequency : as of `estimate_machine_values`
     pick_time : chooses one time from those of the repetitions
     usual_sizes : sizes of the caches, about; as many caches as the times support without them [B]
     """
 
-    def timings_of(settings_of_turns: str) -> list[tuple[Mapping[str, Any], float]]:
+    def timings_of(kernel_name: str) -> list[tuple[Mapping[str, Any], float]]:
         return [
-            (timing.given, pick_time(timing.seconds))
+            (timing.arguments, pick_time(timing.seconds))
             for timing in timings
-            if timing.kernel == settings_of_turns
+            if timing.kernel == kernel_name
         ]
 
     (visit_sizes, visit_times), (read_sizes, read_times) = (
@@ -159,35 +164,37 @@ def machine_values(
     line_size = estimate_line_size(
         [(settings["stride"], time) for settings, time in timings_of("pair")]
     )
-    *inner_levels, (last_size, last_hit) = zip(caches.sizes, caches.times, strict=False)
+    *inner_levels, (last_size, last_hit_time) = zip(caches.sizes, caches.times, strict=False)
     # The time of a byte is that with as many cores as make it the least.
-    line_time = line_size * min(time for _, time in timings_of("stream"))
+    line_transfer_time = line_size * min(time for _, time in timings_of("stream"))
     values_by_path = {
-        "processors.step": timings_of("step")[0][1] * clock,
+        "processors.step": timings_of("step")[0][1] * clock_frequency,
         "cache.size": last_size,
         "cache.line": line_size,
-        "cache.hit": last_hit,
+        "cache.hit": last_hit_time,
     }
-    for level_number, (level_size, level_hit) in enumerate(inner_levels, 1):
+    for level_number, (level_size, level_hit_time) in enumerate(inner_levels, 1):
         values_by_path |= {
             f"cache.inner.level-{level_number}.size": level_size,
-            f"cache.inner.level-{level_number}.hit": level_hit,
+            f"cache.inner.level-{level_number}.hit": level_hit_time,
         }
     values_by_path |= {
-        "memory.access": line_time,
-        "interconnect.hop": max(0.0, caches.times[-1] - line_time) / 2,
+        "memory.access": line_transfer_time,
+        "interconnect.hop": max(0.0, caches.times[-1] - line_transfer_time) / 2,
     }
     turn_timings = timings_of("turns")
     for _, transfer_time in timings_of("ping"):
         values_by_path["cache.other"] = transfer_time
         for settings, latency in timings_of("lock"):
-            lock = settings["lock"]
+            lock_name = settings["lock"]
             turns_of_lock = [
                 time
                 for settings_of_turns, time in turn_timings
-                if settings_of_turns["lock"] == lock
+                if settings_of_turns["lock"] == lock_name
             ]
-            values_by_path |= _lock_values(lock, latency, timings_of("swap")[0][1], turns_of_lock)
+            values_by_path |= _lock_values(
+                lock_name, latency, timings_of("swap")[0][1], turns_of_lock
+            )
     for settings, time in timings_of("barrier"):
         values_by_path[f"barriers.{settings['barrier']}.access"] = time / _consecutive_access_count(
             settings["barrier"], settings["processors"]
@@ -196,24 +203,24 @@ def machine_values(
 
 
 def _lock_values(
-    lock: str, latency: float, swap_time: float, turn_times: Sequence[float]
+    lock_name: str, latency: float, swap_time: float, turn_times: Sequence[float]
 ) -> dict[str, float]:
     """Return the values of a lock by their paths [s].
 
     Parameters
     ----------
-    lock : its name in a machine file
+    lock_name : its name in a machine file
     latency : of an acquire and a release on one core [s]
     swap_time : of an access that exchanges a word of this core [s]
     turn_times : time of a cycle of the lock, and of one with a barrier between the cycles [s]
     """
-    lock_kind = LOCKS[SPEC_LOCKS[lock]]
+    lock_kind = LOCKS[SPEC_LOCKS[lock_name]]
     # Some accesses of the lock only read, so that the mean may be less than that of an exchange.
     own_time = min(swap_time, latency / (lock_kind.acquire + lock_kind.release))
     time_alone, time_with_barrier = turn_times
-    transfer_time = max(0.0, time_with_barrier - time_alone) / ACCESSES_PER_CYCLE[lock]
+    transfer_time = max(0.0, time_with_barrier - time_alone) / ACCESSES_PER_CYCLE[lock_name]
     value_by_key = {"latency": latency, "access": own_time + transfer_time, "own": own_time}
-    return {f"locks.{lock}.{key}": value for key, value in value_by_key.items()}
+    return {f"locks.{lock_name}.{key}": value for key, value in value_by_key.items()}
 
 
 def _consecutive_access_count(barrier: str, processors: int) -> float:
@@ -270,13 +277,15 @@ def estimate_caches(
 
 
 def read_times_of_caches(
-    sizes: Sequence[float] | Array, seconds: Sequence[float] | Array, caches: Sequence[float]
+    set_sizes: Sequence[float] | Array,
+    read_times: Sequence[float] | Array,
+    cache_sizes: Sequence[float],
 ) -> tuple[float, ...]:
     """Return the read time of each cache of the given sizes and of memory [s], fitted to the times
     of random reads of sets of several sizes.
     """
     _, time_rises = _fit_read_times(
-        np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float), caches
+        np.asarray(set_sizes, dtype=float), np.asarray(read_times, dtype=float), cache_sizes
     )
     return tuple(float(read_time) for read_time in np.cumsum(time_rises))
 
@@ -291,22 +300,22 @@ def _chosen_cache_sizes(set_sizes: Array, read_times: Array) -> tuple[float, ...
         np.arange(np.log(set_sizes[0] * 1.2), np.log(set_sizes[-1] / 1.5), np.log(_SIZE_RATIO))
     )
     cache_sizes: tuple[float, ...] = ()
-    error = _fit_read_times(set_sizes, read_times, cache_sizes)[0]
+    smallest_error = _fit_read_times(set_sizes, read_times, cache_sizes)[0]
     while len(cache_sizes) < MOST_CACHES:
         start_sizes = min(
             ((*cache_sizes, size) for size in candidate_sizes),
             key=lambda sizes: _fit_read_times(set_sizes, read_times, sizes)[0],
         )
         fitted_sizes = _fitted_cache_sizes(set_sizes, read_times, start_sizes)
-        smallest_error, time_rises = _fit_read_times(set_sizes, read_times, fitted_sizes)
+        next_error, time_rises = _fit_read_times(set_sizes, read_times, fitted_sizes)
         level_times = np.cumsum(time_rises)
         if (
             min(level_times[1:] / level_times[:-1]) < 1 + LEAST_RISE
-            or smallest_error > (1 - LEAST_GAIN) * error
+            or next_error > (1 - LEAST_GAIN) * smallest_error
         ):
             break
         cache_sizes = fitted_sizes
-        error = smallest_error
+        smallest_error = next_error
     return cache_sizes
 
 
@@ -338,10 +347,10 @@ def _fitted_cache_sizes(
             0
         ]
 
-    minimum = minimize(
+    minimization = minimize(
         error_of_sizes,
         np.log(start_sizes),
         method="Nelder-Mead",
         options={"xatol": 3e-3, "fatol": 1e-6},
     )
-    return tuple(sorted(float(size) for size in np.exp(minimum.x)))
+    return tuple(sorted(float(size) for size in np.exp(minimization.x)))

@@ -94,16 +94,20 @@ def _refuse_inputs_of_the_model(tree: Table) -> None:
             raise key_mark(tree, f"inputs.{name}").error(message, f"inputs.{name}")
 
 
-def competitor_counts(cores: int) -> list[int]:
+def competitor_counts(core_count: int) -> list[int]:
     """Return the numbers of competitors to measure, up to nine, from 0 to one less than the cores.
 
     >>> competitor_counts(2), competitor_counts(64)
     ([0, 1], [0, 1, 2, 4, 8, 16, 32, 63])
     """
-    if cores <= _MOST_COMPETITOR_COUNTS:
-        return list(range(cores))
-    powers = [2**power for power in range((cores - 1).bit_length()) if 2**power < cores - 1]
-    return [0, *powers, cores - 1]
+    if core_count <= _MOST_COMPETITOR_COUNTS:
+        return list(range(core_count))
+    powers_of_two = [
+        2**exponent
+        for exponent in range((core_count - 1).bit_length())
+        if 2**exponent < core_count - 1
+    ]
+    return [0, *powers_of_two, core_count - 1]
 
 
 def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[GrainPoint]:
@@ -119,17 +123,17 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
     ------
     NoAnswerError : other programs use the cores all the time
     """
-    points = [
+    points_with_inputs = [
         (figure, axis_value, line_value, varied_inputs)
         for figure in GRAIN_FIGURES
         for axis_value, line_value, varied_inputs in _points_of_figure(
-            figure, grain, calibration.parties
+            figure, grain, calibration.core_count
         )
     ]
     grain_inputs = [
         inputs
-        for *_, varied_inputs in points
-        for inputs in (varied_inputs, _inputs_alone(varied_inputs))
+        for *_, varied_inputs in points_with_inputs
+        for inputs in (varied_inputs, _inputs_without_competitors(varied_inputs))
     ]
     different_inputs = list(
         {_hashable_inputs(varied_inputs): varied_inputs for varied_inputs in grain_inputs}.values()
@@ -137,7 +141,7 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
     timing_by_inputs = dict(
         zip(
             map(_hashable_inputs, different_inputs),
-            calibration.times_of(different_inputs),
+            calibration.run_grains(different_inputs),
             strict=True,
         )
     )
@@ -147,14 +151,14 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
             axis_value,
             line_value,
             timing_by_inputs[_hashable_inputs(varied_inputs)],
-            timing_by_inputs[_hashable_inputs(_inputs_alone(varied_inputs))],
+            timing_by_inputs[_hashable_inputs(_inputs_without_competitors(varied_inputs))],
         )
-        for figure, axis_value, line_value, varied_inputs in points
+        for figure, axis_value, line_value, varied_inputs in points_with_inputs
     ]
 
 
 def _points_of_figure(
-    figure: GrainFigure, grain: Mapping[str, Any], cores: int
+    figure: GrainFigure, grain: Mapping[str, Any], core_count: int
 ) -> Iterator[tuple[float, str, dict[str, Any]]]:
     """Yield the points of a figure, each as its place on the x axis, the name of its line and the
     inputs of the grain; none if the figure varies accesses and the grain has none.
@@ -162,38 +166,41 @@ def _points_of_figure(
     base_inputs = dict(grain)
     if base_inputs.pop("lock") != "none":
         base_inputs["lock"] = grain["lock"]
-    if figure.line in ("access", "elements") and not grain["accesses"]:
+    if figure.line_input in ("access", "elements") and not grain["accesses"]:
         return
-    if figure.line == "other_lock":
+    if figure.line_input == "other_lock":
         base_inputs = {
             key: value for key, value in base_inputs.items() if key not in ("lock", "critical")
         }
-    values_by_axis = {
+    values_by_axis_input = {
         "compute": _COMPUTE_VALUES,
         "critical": _CRITICAL_VALUES,
-        "competitors": competitor_counts(cores),
+        "competitors": competitor_counts(core_count),
     }
-    line_values: Mapping[str, Sequence[Any]] = {
+    values_by_line_input: Mapping[str, Sequence[Any]] = {
         "access": ("read", "write"),
         "elements": sorted({*_ELEMENT_COUNTS, grain["elements"]}),
         "lock": _VARIED_LOCKS,
         "other_lock": _VARIED_LOCKS,
     }
     axis_values = sorted(
-        {*values_by_axis[figure.x], *([grain[figure.x]] if figure.x in grain else [])}
+        {
+            *values_by_axis_input[figure.x_input],
+            *([grain[figure.x_input]] if figure.x_input in grain else []),
+        }
     )
-    for line_value in line_values[figure.line]:
+    for line_value in values_by_line_input[figure.line_input]:
         for axis_value in axis_values:
             varied_inputs = {
-                "competitors": cores - 1,
+                "competitors": core_count - 1,
                 **base_inputs,
-                figure.x: axis_value,
-                figure.line: line_value,
+                figure.x_input: axis_value,
+                figure.line_input: line_value,
             }
             yield axis_value, str(line_value), varied_inputs
 
 
-def _inputs_alone(varied_inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _inputs_without_competitors(varied_inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs of a grain without competitors."""
     return {
         **{key: value for key, value in varied_inputs.items() if key != "other_lock"},
@@ -205,7 +212,11 @@ def _hashable_inputs(varied_inputs: Mapping[str, Any]) -> tuple[tuple[str, Any],
     """Return a hashable key of the inputs of a grain; grains without competitors have the key of
     the grain alone.
     """
-    inputs = varied_inputs if varied_inputs["competitors"] else _inputs_alone(varied_inputs)
+    inputs = (
+        varied_inputs
+        if varied_inputs["competitors"]
+        else _inputs_without_competitors(varied_inputs)
+    )
     return tuple(sorted(inputs.items()))
 
 
@@ -222,10 +233,12 @@ def _grain_point(
     short_time, median_time, long_time = (
         float(quantile) for quantile in np.quantile(timing_with_competitors.seconds, _QUANTILES)
     )
-    inputs = timing_with_competitors.given
-    accesses = inputs["accesses"] * (1 + inputs["competitors"])
+    inputs = timing_with_competitors.arguments
+    access_count = inputs["accesses"] * (1 + inputs["competitors"])
     numerators = (
-        [accesses] * 3 if figure.throughput else np.quantile(timing_alone.seconds, _QUANTILES)
+        [access_count] * 3
+        if figure.is_throughput
+        else np.quantile(timing_alone.seconds, _QUANTILES)
     )
     low_value, value, high_value = (
         float(numerator / denominator)

@@ -80,16 +80,16 @@ GRAINS: tuple[dict[str, Any], ...] = (
 """Grains whose times are held against the machine's answer; the machine is not made of them."""
 
 
-def grains_to_compare(cores: int, memory_size: int) -> list[dict[str, Any]]:
+def grains_to_compare(core_count: int, memory_size: int) -> list[dict[str, Any]]:
     """List the test grains for which this host has enough cores and memory [B]; with one core, none
     that use a lock.
     """
     return [
         grain
         for grain in GRAINS
-        if 1 + grain.get("competitors", 0) <= cores
+        if 1 + grain.get("competitors", 0) <= core_count
         and grain.get("elements", 1) * _ELEMENT_BYTES <= memory_size
-        if cores > 1 or "lock" not in grain
+        if core_count > 1 or "lock" not in grain
     ]
 
 
@@ -142,14 +142,14 @@ class Calibration:
     """
 
     def __init__(
-        self, cores: Sequence[int], seconds: float, largest_set: int = LARGEST_SET
+        self, core_numbers: Sequence[int], seconds: float, largest_set_size: int = LARGEST_SET
     ) -> None:
-        self.cores = Cores(cores, largest_set)
+        self.cores = Cores(core_numbers, largest_set_size)
         self.seconds = seconds
-        self.largest_set = largest_set
-        self.parties = len(cores)
+        self.largest_set_size = largest_set_size
+        self.core_count = len(core_numbers)
 
-    def timings(self) -> list[Timing]:
+    def run_machine_kernels(self) -> list[Timing]:
         """Run the kernels from which a machine's values are computed.
 
         Raises
@@ -159,7 +159,9 @@ class Calibration:
         kernels = self.cores.kernels
         words = self.cores.words
         set_sizes = np.geomspace(
-            SMALLEST_SET, self.largest_set, 1 + round(3 * np.log2(self.largest_set / SMALLEST_SET))
+            SMALLEST_SET,
+            self.largest_set_size,
+            1 + round(3 * np.log2(self.largest_set_size / SMALLEST_SET)),
         )
         timed_kernels = [self._kernel_of_grain(Timing("step", {}, 1000), compute=1000)]
         for page_count in (int(count) for count in np.unique(set_sizes // kernels.PAGE_BYTES)):
@@ -173,17 +175,20 @@ class Calibration:
                 )
             )
         timed_kernels += [self._kernel_of_pairs(stride) for stride in _STRIDES]
-        timed_kernels += [self._kernel_of_sums(parties) for parties in sorted({1, self.parties})]
+        timed_kernels += [
+            self._kernel_of_sums(core_count) for core_count in sorted({1, self.core_count})
+        ]
         timed_kernels.append(
             TimedKernel(
-                Timing("swap", {}), lambda rank, turns, ticks: kernels.swaps(words, turns, ticks)
+                Timing("swap", {}),
+                lambda rank, turns, ticks: kernels.time_swaps(words, turns, ticks),
             )
         )
-        if self.parties > 1:
+        if self.core_count > 1:
             timed_kernels.append(
                 TimedKernel(
                     Timing("ping", {}, 2),
-                    lambda rank, turns, ticks: kernels.ping(words, rank, 2, turns, ticks),
+                    lambda rank, turns, ticks: kernels.time_handovers(words, rank, 2, turns, ticks),
                     2,
                 )
             )
@@ -191,20 +196,22 @@ class Calibration:
                 self._kernel_of_grain(Timing("lock", {"lock": lock}), lock=lock)
                 for lock in SPEC_LOCKS
             ]
-            for lock, parties in product(SPEC_LOCKS, (1, 2)):
-                timing = Timing("turns", {"lock": lock, "processors": parties})
+            for lock, core_count in product(SPEC_LOCKS, (1, 2)):
+                timing = Timing("turns", {"lock": lock, "processors": core_count})
                 timed_kernels.append(
                     self._kernel_of_grain(
                         timing,
-                        parties,
+                        core_count,
                         compute=_COMPUTE_BETWEEN_LOCKS,
                         critical=_COMPUTE_IN_SECTION,
                         lock=lock,
                     )
                 )
             for barrier in BARRIERS:
-                timing = Timing("barrier", {"barrier": barrier, "processors": self.parties})
-                timed_kernels.append(self._kernel_of_grain(timing, self.parties, barrier=barrier))
+                timing = Timing("barrier", {"barrier": barrier, "processors": self.core_count})
+                timed_kernels.append(
+                    self._kernel_of_grain(timing, self.core_count, barrier=barrier)
+                )
         return self._run_kernels(timed_kernels)
 
     def run_test_grains(self) -> list[Timing]:
@@ -214,11 +221,11 @@ class Calibration:
         return self._run_kernels(
             [
                 self._kernel_of_inputs(grain)
-                for grain in grains_to_compare(self.parties, self.largest_set)
+                for grain in grains_to_compare(self.core_count, self.largest_set_size)
             ]
         )
 
-    def times_of(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
+    def run_grains(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
         """Run the user's grains for the full measuring time.
 
         Parameters
@@ -234,7 +241,7 @@ class Calibration:
 
     def _kernel_of_inputs(self, grain: Mapping[str, Any]) -> TimedKernel:
         """Return the kernel of a grain with the given inputs."""
-        parties = 1 + grain.get("competitors", 0)
+        core_count = 1 + grain.get("competitors", 0)
         is_write = grain.get("access") == "write"
         handled_inputs = ("pattern", "competitors", "access")
         grain_settings = {
@@ -243,7 +250,7 @@ class Calibration:
             if input_name not in handled_inputs
         }
         return self._kernel_of_grain(
-            Timing("grain", grain), parties, is_write=is_write, **grain_settings
+            Timing("grain", grain), core_count, is_write=is_write, **grain_settings
         )
 
     def _run_kernels(self, timed_kernels: list[TimedKernel], part_count: int = 3) -> list[Timing]:
@@ -253,15 +260,15 @@ class Calibration:
             self.cores.measure(timed_kernel, seconds_per_run)
         for timing in (timed_kernel.timing for timed_kernel in timed_kernels):
             if len(timing.seconds) < LEAST_REPETITIONS:
-                timing.seconds += timing.crowded
+                timing.seconds += timing.crowded_seconds
             else:
-                timing.disturbed += len(timing.crowded)
+                timing.disturbed_count += len(timing.crowded_seconds)
         return [timed_kernel.timing for timed_kernel in timed_kernels]
 
     def _kernel_of_grain(
         self,
         timing: Timing,
-        parties: int = 1,
+        core_count: int = 1,
         *,
         elements: int = 1,
         accesses: int = 0,
@@ -287,7 +294,7 @@ class Calibration:
                 ("", *BARRIERS).index(barrier),
             )
             grain_arguments = [
-                parties,
+                core_count,
                 elements,
                 accesses,
                 is_write,
@@ -303,37 +310,39 @@ class Calibration:
         other_plan = encoded_plan(0, 0, other_lock, 0) if other_lock else own_plan
 
         def run(rank: int, turns: int, ticks: Array) -> None:
-            core_work = other_plan if rank else own_plan
-            kernels.grains(cores.memory, cores.words, rank, turns, core_work, ticks)
+            plan = other_plan if rank else own_plan
+            kernels.repeat_grain(cores.memory, cores.words, rank, turns, plan, ticks)
 
         return TimedKernel(
-            timing, run, parties, self._cache_warmer(elements) if elements > 1 else None
+            timing, run, core_count, self._cache_warmer(elements) if elements > 1 else None
         )
 
-    def _cache_warmer(self, elements: int) -> Callable[[], Any]:
+    def _cache_warmer(self, element_count: int) -> Callable[[], Any]:
         """Return a function that reads a number of elements once, which brings them into the
         caches.
         """
         return lambda: self.cores.run_once(
-            self._kernel_of_sums(1, elements).kernel, 1, elements // min(elements, _PIECE_ELEMENTS)
+            self._kernel_of_sums(1, element_count).kernel,
+            1,
+            element_count // min(element_count, _PIECE_ELEMENTS),
         )
 
-    def _kernel_of_visits(self, pages: int) -> TimedKernel:
+    def _kernel_of_visits(self, page_count: int) -> TimedKernel:
         """Return the kernel that reads lines of random pages."""
         kernels = self.cores.kernels
         memory = self.cores.memory
         words = self.cores.words
-        visited_bytes = pages * kernels.PAGE_BYTES
-        warming_reads = min(4 * pages, _MOST_WARMING_READS // kernels.LINES_PER_VISIT)
+        visited_bytes = page_count * kernels.PAGE_BYTES
+        warming_reads = min(4 * page_count, _MOST_WARMING_READS // kernels.LINES_PER_VISIT)
         timing = Timing("visit", {"bytes": visited_bytes}, kernels.LINES_PER_VISIT)
-        warmer = self._cache_warmer(visited_bytes // _ELEMENT_BYTES)
+        warm_caches = self._cache_warmer(visited_bytes // _ELEMENT_BYTES)
         return TimedKernel(
             timing,
-            lambda rank, *turns_and_ticks: kernels.visits(
-                memory, words, pages, warming_reads, *turns_and_ticks
+            lambda rank, *turns_and_ticks: kernels.time_visits(
+                memory, words, page_count, warming_reads, *turns_and_ticks
             ),
             1,
-            warmer,
+            warm_caches,
         )
 
     def _kernel_of_pairs(self, stride: int) -> TimedKernel:
@@ -346,35 +355,35 @@ class Calibration:
         timing = Timing("pair", {"stride": stride})
         return TimedKernel(
             timing,
-            lambda rank, *turns_and_ticks: kernels.pairs(
+            lambda rank, *turns_and_ticks: kernels.time_pairs(
                 memory, words, block_count, _BLOCK_ELEMENTS, element_distance, *turns_and_ticks
             ),
         )
 
-    def _kernel_of_sums(self, parties: int, elements: int = 0) -> TimedKernel:
+    def _kernel_of_sums(self, core_count: int, element_count: int = 0) -> TimedKernel:
         """Return the kernel that sums the elements, or the first of them, in pieces; each core sums
         its own part.
         """
         kernels = self.cores.kernels
         memory = self.cores.memory
         words = self.cores.words
-        elements_per_core = (elements or len(memory)) // parties
+        elements_per_core = (element_count or len(memory)) // core_count
         piece_elements = min(elements_per_core, _PIECE_ELEMENTS)
         timing = Timing(
-            "stream", {"processors": parties}, piece_elements * parties * _ELEMENT_BYTES
+            "stream", {"processors": core_count}, piece_elements * core_count * _ELEMENT_BYTES
         )
         piece_elements_and_count = piece_elements, elements_per_core // piece_elements
         return TimedKernel(
             timing,
-            lambda rank, *turns_and_ticks: kernels.stream(
+            lambda rank, *turns_and_ticks: kernels.time_sums(
                 memory,
                 words,
-                parties,
+                core_count,
                 rank * elements_per_core,
                 *piece_elements_and_count,
                 *turns_and_ticks,
             ),
-            parties,
+            core_count,
         )
 
 
@@ -382,7 +391,7 @@ def machine_spec(
     host_values: Mapping[str, HostValue],
     timings: Sequence[Timing],
     clock_frequency: float,
-    parties: int,
+    core_count: int,
     spec_name: str,
 ) -> ImportedSpec:
     """Return the spec of a measured machine, with intervals and with notes on what is uncertain.
@@ -392,16 +401,16 @@ def machine_spec(
     host_values : its values by path
     timings : the measurements from which the values were computed
     clock_frequency : of the processors [cycle/s]
-    parties : number of cores that were used
+    core_count : number of cores that were used
     spec_name : name of the machine file, for its title and notes
     """
     spec = ImportedSpec(
         "machine",
-        f"{_processor_name()}, measured on {parties} cores",
+        f"{_processor_name()}, measured on {core_count} cores",
         spec_name,
         command_words="calibrate -o",
     )
-    kernels_used = {timing.kernel for timing in timings}
+    used_kernel_names = {timing.kernel for timing in timings}
     spec.document = {"machine": 1, "title": spec.title, "source": "measured"}
     spec.document["sources"] = {
         "measured": (
@@ -411,19 +420,19 @@ def machine_spec(
         **{
             kernel_name: description
             for kernel_name, description in _KERNEL_DESCRIPTIONS.items()
-            if kernel_name in kernels_used
+            if kernel_name in used_kernel_names
         },
         "system": "told by the operating system",
         "cannot": "not measurable on this host",
     }
-    host_values = _widened_to_reported_sizes(host_values, spec)
-    spec.document |= _tables_of_machine(host_values, clock_frequency, parties)
-    _note_disturbances(spec, host_values, timings, parties)
+    host_values = _with_reported_sizes(host_values, spec)
+    spec.document |= _tables_of_machine(host_values, clock_frequency, core_count)
+    _note_disturbances(spec, host_values, timings, core_count)
     return spec
 
 
 def _tables_of_machine(
-    host_values: Mapping[str, HostValue], clock_frequency: float, parties: int
+    host_values: Mapping[str, HostValue], clock_frequency: float, core_count: int
 ) -> dict[str, Any]:
     """Return the tables of a machine file: measured values with intervals, and assumptions for
     values that cannot be measured; `machine_spec` describes the parameters.
@@ -431,25 +440,26 @@ def _tables_of_machine(
     tables: dict[str, Any] = {}
     for path, source in _UNMEASURED_VALUES.items():
         _set_at_path(tables, path, source if isinstance(source, str) else dict(source))
-    _set_at_path(tables, "processors.count", quantity(os.cpu_count() or parties, "1", "system"))
+    _set_at_path(tables, "processors.count", quantity(os.cpu_count() or core_count, "1", "system"))
     _set_at_path(tables, "processors.clock", quantity(clock_frequency / 1e9, "GHz", "system"))
     for path, host_value in host_values.items():
         unit = unit_of_path(path)
-        factor = 1e9 if unit == "ns" else 1.0
+        number_per_base_unit = 1e9 if unit == "ns" else 1.0
         quantity_table = quantity(
-            host_value.value * factor,
+            host_value.value * number_per_base_unit,
             unit,
             _source_of_value(path),
             False,
-            host_value.low * factor,
-            host_value.high * factor,
+            host_value.low * number_per_base_unit,
+            host_value.high * number_per_base_unit,
         )
         _set_at_path(tables, path, quantity_table)
-    for path, name in SPEC_LOCKS.items():
-        if path in tables.get("locks", {}):
-            tables["locks"][path] = {"kind": name, **tables["locks"][path]}
-    for name in tables.get("barriers", {}):
-        tables["barriers"][name] = {"kind": name, **tables["barriers"][name]}
+    for lock_name, lock_kind in SPEC_LOCKS.items():
+        if lock_name in tables.get("locks", {}):
+            tables["locks"][lock_name] = {"kind": lock_kind, **tables["locks"][lock_name]}
+    for barrier_name in tables.get("barriers", {}):
+        barrier_table = tables["barriers"][barrier_name]
+        tables["barriers"][barrier_name] = {"kind": barrier_name, **barrier_table}
     return tables
 
 
@@ -457,17 +467,17 @@ def _note_disturbances(
     spec: ImportedSpec,
     host_values: Mapping[str, HostValue],
     timings: Sequence[Timing],
-    parties: int,
+    core_count: int,
 ) -> None:
     """Note how many repetitions other programs disturbed, and which values are missing or noisy."""
-    disturbed_count = sum(timing.disturbed for timing in timings)
-    repetition_count = sum(len(timing.seconds) + timing.disturbed for timing in timings)
+    disturbed_count = sum(timing.disturbed_count for timing in timings)
+    repetition_count = sum(len(timing.seconds) + timing.disturbed_count for timing in timings)
     spec.add_note(
         f"{disturbed_count} of {repetition_count} repetitions were disturbed by other programs,"
         " and left"
         " out"
     )
-    if parties == 1:
+    if core_count == 1:
         spec.add_note(
             "left out: locks, barriers and what one core gets from the cache of another, which need"
             " two cores"
@@ -482,7 +492,7 @@ def _note_disturbances(
         )
 
 
-def _widened_to_reported_sizes(
+def _with_reported_sizes(
     host_values: Mapping[str, HostValue], spec: ImportedSpec
 ) -> dict[str, HostValue]:
     """Widen the intervals of cache sizes so that they contain the sizes that the system reports,
@@ -490,12 +500,12 @@ def _widened_to_reported_sizes(
     """
     widened_values = dict(host_values)
     reported_sizes = reported_cache_sizes()
-    paths = sorted(
+    size_paths = sorted(
         (path for path in host_values if path.endswith("size")),
         key=lambda path: host_values[path].value,
     )
     for path, reported_size in zip(
-        paths, reported_sizes if len(reported_sizes) == len(paths) else (), strict=False
+        size_paths, reported_sizes if len(reported_sizes) == len(size_paths) else (), strict=False
     ):
         measured_size, low, high = host_values[path]
         widened_values[path] = HostValue(
@@ -511,8 +521,10 @@ def _widened_to_reported_sizes(
                 " a guest"
                 " gets a share"
             )
-    if reported_sizes and len(reported_sizes) != len(paths):
-        spec.add_note(f"reads show {len(paths)} caches, the system reports {len(reported_sizes)}")
+    if reported_sizes and len(reported_sizes) != len(size_paths):
+        spec.add_note(
+            f"reads show {len(size_paths)} caches, the system reports {len(reported_sizes)}"
+        )
     if "hypervisor" in _system_text() and "cache.other" in host_values:
         delay_note = (
             "where the hypervisor moves cores, what passes between them may take three times as"
@@ -605,11 +617,11 @@ def compare_with_file(file: Path, host_values: Mapping[str, HostValue]) -> list[
     return changes
 
 
-def _value_in_spec(spec: Any, path: str) -> Given | None:
+def _value_in_spec(node: Any, path: str) -> Given | None:
     """Return the quantity at a path of a machine; None if there is none."""
     for key in path.split("."):
-        spec = spec.get(key) if isinstance(spec, dict) else getattr(spec, key, None)
-    return spec if isinstance(spec, Given) else None
+        node = node.get(key) if isinstance(node, dict) else getattr(node, key, None)
+    return node if isinstance(node, Given) else None
 
 
 def _measured_paths(spec: SharedMemorySpec) -> list[str]:

@@ -45,7 +45,7 @@ _GAUGE_TURNS = 20_000
 """Turns of the gauge: about 30 us."""
 
 
-def _compiled(function: F) -> F:
+def _compile(function: F) -> F:
     """Return a function that numba compiles without the interpreter's lock; its machine code is
     cached for the next process.
     """
@@ -73,8 +73,12 @@ def _atomic_operation(operand_count: int, emit: Callable[..., Any]) -> Any:
 
     operation_by_operand_count = {
         0: lambda context, array, index: typed_operation(context, array, index),
-        1: lambda context, array, index, one: typed_operation(context, array, index, one),
-        2: lambda context, array, index, one, two: typed_operation(context, array, index, one, two),
+        1: lambda context, array, index, first_number: typed_operation(
+            context, array, index, first_number
+        ),
+        2: lambda context, array, index, first_number, second_number: typed_operation(
+            context, array, index, first_number, second_number
+        ),
     }
     return extending.intrinsic(operation_by_operand_count[operand_count])
 
@@ -110,7 +114,7 @@ _ELAPSED_TIME_CLOCK = time.CLOCK_MONOTONIC
 _THREAD_TIME_CLOCK = time.CLOCK_THREAD_CPUTIME_ID
 
 
-@_compiled
+@_compile
 def _gauge(ticks: Array, clock_number: int) -> None:
     """Time six independent chains of operations; the time is longer while another guest uses the
     core's second hardware thread.
@@ -134,18 +138,18 @@ def _gauge(ticks: Array, clock_number: int) -> None:
     ticks[TICKS - 1] = chain_1 + chain_2 + chain_3 + chain_4 + chain_5 + chain_6
 
 
-@_compiled
-def _start_clock(words: Array, parties: int, ticks: Array) -> None:
+@_compile
+def _start_clock(words: Array, core_count: int, ticks: Array) -> None:
     """Measure the speed of the core, wait for all threads, and read the clocks."""
     _gauge(ticks, 8)
     _add(words, START, 1)
-    while _load(words, START) < parties:
+    while _load(words, START) < core_count:
         pass
     _read_clock(_ELAPSED_TIME_CLOCK, ticks.ctypes.data)
     _read_clock(_THREAD_TIME_CLOCK, ticks.ctypes.data + 16)
 
 
-@_compiled
+@_compile
 def _stop_clock(ticks: Array) -> None:
     """Read the clocks again, and measure the speed of the core."""
     _read_clock(_THREAD_TIME_CLOCK, ticks.ctypes.data + 48)
@@ -153,51 +157,51 @@ def _stop_clock(ticks: Array) -> None:
     _gauge(ticks, 12)
 
 
-@_compiled
-def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
+@_compile
+def acquire(words: Array, lock_kind: int, rank: int, core_count: int, zero: Any) -> Any:
     """Acquire a lock of a kind, after the value of `zero`, which is 0, is known. Return the last
     value that was read, so that the compiler cannot remove the reads.
     """
-    previous = np.int64(1)
+    previous_value = np.int64(1)
     ticket_number = np.int64(0)
-    if kind == TAS:
-        while previous & 1:
-            previous = _swap(words, LOCK + zero, 1)
-    elif kind == TTAS:
-        while previous & 1:
-            previous = _load(words, LOCK + zero)
-            if not previous & 1:
-                previous = _swap(words, LOCK + zero, 1)
-    elif kind == MCS:
+    if lock_kind == TAS:
+        while previous_value & 1:
+            previous_value = _swap(words, LOCK + zero, 1)
+    elif lock_kind == TTAS:
+        while previous_value & 1:
+            previous_value = _load(words, LOCK + zero)
+            if not previous_value & 1:
+                previous_value = _swap(words, LOCK + zero, 1)
+    elif lock_kind == MCS:
         node = _NODES + 2 * _WORDS_APART * rank
         _put(words, node + zero, 0)
-        previous = _swap(words, LOCK + zero, node)
-        if previous >> 1:
+        previous_value = _swap(words, LOCK + zero, node)
+        if previous_value >> 1:
             _put(words, node + _WORDS_APART, node)
-            _put(words, previous, node)
-        while previous >> 1:
-            previous = _load(words, node + _WORDS_APART)
+            _put(words, previous_value, node)
+        while previous_value >> 1:
+            previous_value = _load(words, node + _WORDS_APART)
     else:  # the lock is whose number is served; in the array each has a slot of its own to look at
         ticket_number = _add(words, NEXT + zero, 1)
-        previous = ~ticket_number
+        previous_value = ~ticket_number
         flag_index = (
-            SERVING if kind == TICKET else _SLOTS + _WORDS_APART * (ticket_number % parties)
+            SERVING if lock_kind == TICKET else _SLOTS + _WORDS_APART * (ticket_number % core_count)
         )
-        while (previous ^ ticket_number) << 1:
-            previous = _load(words, flag_index)
-    return previous
+        while (previous_value ^ ticket_number) << 1:
+            previous_value = _load(words, flag_index)
+    return previous_value
 
 
-@_compiled
-def release(words: Array, kind: int, rank: int, parties: int, acquired: int) -> None:
-    """Release a lock of a kind; `acquired` is the value that `acquire` returned."""
-    if kind in (TAS, TTAS):
+@_compile
+def release(words: Array, lock_kind: int, rank: int, core_count: int, acquired_value: int) -> None:
+    """Release a lock of a kind; `acquired_value` is the value that `acquire` returned."""
+    if lock_kind in (TAS, TTAS):
         _put(words, LOCK, 0)
-    elif kind == TICKET:
+    elif lock_kind == TICKET:
         _put(words, SERVING, _load(words, SERVING) + 1)
-    elif kind == ARRAY:
-        _put(words, _SLOTS + _WORDS_APART * ((acquired + 1) % parties), acquired + 1)
-    elif kind == MCS:
+    elif lock_kind == ARRAY:
+        _put(words, _SLOTS + _WORDS_APART * ((acquired_value + 1) % core_count), acquired_value + 1)
+    elif lock_kind == MCS:
         node = _NODES + 2 * _WORDS_APART * rank
         if not _load(words, node):
             if _compare_and_swap(words, LOCK, node, 0) == node:
@@ -207,29 +211,35 @@ def release(words: Array, kind: int, rank: int, parties: int, acquired: int) -> 
         _put(words, _load(words, node) + _WORDS_APART, 0)
 
 
-@_compiled
-def _pass_barrier(words: Array, kind: int, rank: int, parties: int, turn: int) -> None:
+@_compile
+def _pass_barrier(words: Array, barrier_kind: int, rank: int, core_count: int, turn: int) -> None:
     """Arrive at a barrier, and wait until all parties have arrived."""
-    if kind == CENTRAL:
-        if _add(words, COUNT, 1) == parties - 1:
+    if barrier_kind == CENTRAL:
+        if _add(words, COUNT, 1) == core_count - 1:
             _put(words, COUNT, 0)
             _put(words, SENSE, turn)
         else:
             while _load(words, SENSE) != turn:
                 pass
-    elif kind == DISSEMINATION:
+    elif barrier_kind == DISSEMINATION:
         distance = 1
-        level = 0
-        while distance < parties:
-            _put(words, _FLAGS + _WORDS_APART * (8 * ((rank + distance) % parties) + level), turn)
-            while _load(words, _FLAGS + _WORDS_APART * (8 * rank + level)) < turn:
+        round_index = 0
+        while distance < core_count:
+            _put(
+                words,
+                _FLAGS + _WORDS_APART * (8 * ((rank + distance) % core_count) + round_index),
+                turn,
+            )
+            while _load(words, _FLAGS + _WORDS_APART * (8 * rank + round_index)) < turn:
                 pass
             distance = 2 * distance
-            level += 1
+            round_index += 1
 
 
-@_compiled
-def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, ticks: Array) -> Any:
+@_compile
+def repeat_grain(
+    memory: Array, words: Array, rank: int, turns: int, plan: Array, ticks: Array
+) -> Any:
     """Repeat a grain: random accesses, computing, a critical section, a barrier. Return the number
     of grains that this processor completed.
 
@@ -247,21 +257,21 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
         into it
     """
     (
-        parties,
+        core_count,
         elements,
         accesses,
-        write,
+        is_write,
         compute,
-        lock,
+        lock_kind,
         critical,
-        barrier,
+        barrier_kind,
         warming_reads,
         factor,
         summand,
     ) = plan
     random_state = np.uint64(ticks[0])
     value = np.int64(0)
-    completed = 0
+    completed_count = 0
     element_count = np.uint64(elements)
     for _ in range(warming_reads):  # what another program has put out of the caches comes back
         random_state = random_state * np.uint64(6364136223846793005) + np.uint64(
@@ -270,8 +280,8 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
         value = memory[
             np.int64(((random_state >> np.uint64(32)) * element_count) >> np.uint64(32)) + value
         ]
-    _start_clock(words, parties, ticks)
-    while completed < turns or (rank and not barrier):
+    _start_clock(words, core_count, ticks)
+    while completed_count < turns or (rank and not barrier_kind):
         for _ in range(accesses):
             random_state = random_state * np.uint64(6364136223846793005) + np.uint64(
                 1442695040888963407
@@ -280,7 +290,7 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
                 np.int64(((random_state >> np.uint64(32)) * element_count) >> np.uint64(32)) + value
             )
             value = memory[element_index]
-            if write:
+            if is_write:
                 # The value is 0 again; a compiler would remove the write of the same value.
                 memory[element_index] = value & factor
         if compute:
@@ -288,28 +298,28 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
             for _ in range(compute):
                 chain = chain * factor + summand
             value = chain & value  # zero, but only once the chain is known
-        if lock:
-            acquired = acquire(words, lock, rank, parties, value)
-            chain = acquired & value  # zero, but only once the lock is acquired
+        if lock_kind:
+            acquired_value = acquire(words, lock_kind, rank, core_count, value)
+            chain = acquired_value & value  # zero, but only once the lock is acquired
             for _ in range(critical):
                 chain = chain * factor + summand
             value = chain & value  # no processor begins the next grain before this is known
             _put(words, COUNT + 1, value)
-            release(words, lock, rank, parties, acquired)
-        completed += 1
-        if barrier:
-            _pass_barrier(words, barrier, rank, parties, completed)
-        elif rank == 0 and completed == turns:
+            release(words, lock_kind, rank, core_count, acquired_value)
+        completed_count += 1
+        if barrier_kind:
+            _pass_barrier(words, barrier_kind, rank, core_count, completed_count)
+        elif rank == 0 and completed_count == turns:
             _put(words, STOP, 1)
-        elif rank and completed % 16 == 0 and _load(words, STOP):
+        elif rank and completed_count % 16 == 0 and _load(words, STOP):
             break
     _stop_clock(ticks)
-    return value + completed
+    return value + completed_count
 
 
-@_compiled
-def visits(
-    memory: Array, words: Array, pages: int, warming_reads: int, turns: int, ticks: Array
+@_compile
+def time_visits(
+    memory: Array, words: Array, page_count: int, warming_reads: int, turns: int, ticks: Array
 ) -> Any:
     """Time turns that each read a quarter of the lines of a random page, in no order, so that few
     reads miss the TLB and few are prefetched.
@@ -323,7 +333,7 @@ def visits(
             1442695040888963407
         )
         page_start = np.int64(
-            ((random_state >> np.uint64(32)) * np.uint64(pages)) >> np.uint64(32)
+            ((random_state >> np.uint64(32)) * np.uint64(page_count)) >> np.uint64(32)
         ) * (PAGE_BYTES // 8)
         first_line = np.int64(random_state >> np.uint64(40))
         line = first_line
@@ -337,11 +347,11 @@ def visits(
     return value
 
 
-@_compiled
-def pairs(
+@_compile
+def time_pairs(
     memory: Array,
     words: Array,
-    blocks: int,
+    block_count: int,
     block_elements: int,
     stride: int,
     turns: int,
@@ -358,7 +368,7 @@ def pairs(
             1442695040888963407
         )
         element_index = (
-            np.int64(((random_state >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32))
+            np.int64(((random_state >> np.uint64(32)) * np.uint64(block_count)) >> np.uint64(32))
             * block_elements
         )
         value = memory[element_index + value]
@@ -367,11 +377,11 @@ def pairs(
     return value
 
 
-@_compiled
-def stream(
+@_compile
+def time_sums(
     memory: Array,
     words: Array,
-    parties: int,
+    core_count: int,
     first_element: int,
     piece_size: int,
     piece_count: int,
@@ -380,7 +390,7 @@ def stream(
 ) -> Any:
     """Time turns that each sum a piece of consecutive elements, which hardware may prefetch."""
     sum_of_elements = np.int64(0)
-    _start_clock(words, parties, ticks)
+    _start_clock(words, core_count, ticks)
     for turn in range(turns):
         piece_start = first_element + turn % piece_count * piece_size
         for element_index in range(piece_start, piece_start + piece_size):
@@ -389,21 +399,21 @@ def stream(
     return sum_of_elements
 
 
-@_compiled
-def ping(words: Array, rank: int, parties: int, turns: int, ticks: Array) -> None:
+@_compile
+def time_handovers(words: Array, rank: int, core_count: int, turns: int, ticks: Array) -> None:
     """Time turns in which threads pass a word around: each waits until the word has its number, and
     increments it.
     """
-    _start_clock(words, parties, ticks)
+    _start_clock(words, core_count, ticks)
     for turn in range(turns):
-        while _load(words, COUNT) != turn * parties + rank:
+        while _load(words, COUNT) != turn * core_count + rank:
             pass
-        _put(words, COUNT, turn * parties + rank + 1)
+        _put(words, COUNT, turn * core_count + rank + 1)
     _stop_clock(ticks)
 
 
-@_compiled
-def swaps(words: Array, turns: int, ticks: Array) -> Any:
+@_compile
+def time_swaps(words: Array, turns: int, ticks: Array) -> Any:
     """Time turns that each exchange a word that no other core uses."""
     value = np.int64(0)
     _start_clock(words, 1, ticks)

@@ -51,21 +51,21 @@ class Timing:
     Attributes
     ----------
     kernel : what was run
-    given : its arguments by name: bytes, stride, processors, inputs of a grain
+    arguments : its arguments by name: bytes, stride, processors, inputs of a grain
     seconds : of one operation, in each undisturbed repetition [s]
-    per : number of operations in one turn of the kernel
-    disturbed : repetitions that were left out
-    crowded : times of repetitions during which other programs used the hardware of a core; they
-        count only if too few repetitions were undisturbed [s]
+    operations_per_turn : number of operations in one turn of the kernel
+    disturbed_count : repetitions that were left out
+    crowded_seconds : times of repetitions during which other programs used the hardware of a core;
+        they count only if too few repetitions were undisturbed [s]
     turns : number of turns of the kernel in a repetition
     """
 
     kernel: str
-    given: Mapping[str, Any]
-    per: float = 1.0
+    arguments: Mapping[str, Any]
+    operations_per_turn: float = 1.0
     seconds: list[float] = field(default_factory=list)
-    disturbed: int = 0
-    crowded: list[float] = field(default_factory=list)
+    disturbed_count: int = 0
+    crowded_seconds: list[float] = field(default_factory=list)
     turns: int = 16
 
 
@@ -82,8 +82,8 @@ class TimedKernel(NamedTuple):
 
     timing: Timing
     kernel: KernelCall
-    parties: int = 1
-    warm: Callable[[], Any] | None = None
+    core_count: int = 1
+    warm_caches: Callable[[], Any] | None = None
 
 
 class Cores:
@@ -99,16 +99,16 @@ class Cores:
     MissingExtraError : numba is not installed
     """
 
-    def __init__(self, cores: Sequence[int], size: int) -> None:
+    def __init__(self, core_numbers: Sequence[int], memory_size: int) -> None:
         if find_spec("numba") is None:
             raise MissingExtraError("numba", "slipstick calibrate", "fast")
         from slipstick_measure.calibration import kernels
 
-        self.cores = cores
+        self.core_numbers = core_numbers
         self.kernels = kernels
         # Large pages are found faster by the processor; only private memory can have them.
         has_large_pages = hasattr(mmap, "MADV_HUGEPAGE")
-        byte_count = size + _LARGE_PAGE_BYTES
+        byte_count = memory_size + _LARGE_PAGE_BYTES
         mapping_flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if has_large_pages else 0
         mapped_memory = (
             mmap.mmap(-1, byte_count, flags=mapping_flags)
@@ -119,46 +119,49 @@ class Cores:
             mapped_memory.madvise(mmap.MADV_HUGEPAGE)
         buffer = np.frombuffer(mapped_memory, dtype=np.int64)
         first_index = -buffer.ctypes.data % _LARGE_PAGE_BYTES // 8
-        self.memory = buffer[first_index : first_index + size // 8]
+        self.memory = buffer[first_index : first_index + memory_size // 8]
         self.memory[:] = 0
         self.random_generator = np.random.default_rng(1)
         self.words = np.zeros(kernels.WORDS, dtype=np.int64)
         self.threads = [
-            ThreadPoolExecutor(1, initializer=_bind_to_core, initargs=(core,)) for core in cores
+            ThreadPoolExecutor(1, initializer=_bind_to_core, initargs=(core_number,))
+            for core_number in core_numbers
         ]
-        self.least_gauge_times = np.full(len(cores), np.inf)  # least time on each core [s]
+        self.least_gauge_times = np.full(len(core_numbers), np.inf)  # least time on each core [s]
 
     def close(self) -> None:
         """End the threads."""
         for thread in self.threads:
             thread.shutdown()
 
-    def run_once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float, float]:
+    def run_once(
+        self, kernel: KernelCall, core_count: int, turns: int
+    ) -> tuple[float, float, float]:
         """Run a kernel on some cores. Return its time on the first core [s], the smallest part of
         this time during which a thread ran, and the time of the gauge relative to its minimum.
         """
-        ticks = self.random_generator.integers(1 << 62, size=(parties, self.kernels.TICKS))
+        ticks = self.random_generator.integers(1 << 62, size=(core_count, self.kernels.TICKS))
         self.words[:] = 0
         futures = [
             thread.submit(kernel, rank, turns, ticks[rank])
-            for rank, thread in enumerate(self.threads[:parties])
+            for rank, thread in enumerate(self.threads[:core_count])
         ]
         for future in futures:
             future.result()
         begin_times, processor_begin_times, end_times, processor_end_times, *gauge_times = (
-            ticks[:, :-1].reshape(parties, 8, 2) @ (1.0, 1e-9)
+            ticks[:, :-1].reshape(core_count, 8, 2) @ (1.0, 1e-9)
         ).T
-        elapsed = end_times - begin_times
+        elapsed_times = end_times - begin_times
         gauge_durations = np.array(
             [gauge_times[1] - gauge_times[0], gauge_times[3] - gauge_times[2]]
         )
-        self.least_gauge_times[:parties] = np.minimum(
-            self.least_gauge_times[:parties], gauge_durations.min(axis=0)
+        self.least_gauge_times[:core_count] = np.minimum(
+            self.least_gauge_times[:core_count], gauge_durations.min(axis=0)
         )
         return (
-            float(elapsed[0]),
-            float(min((processor_end_times - processor_begin_times) / elapsed)),
-            float(np.max(gauge_durations / self.least_gauge_times[:parties])),
+            float(elapsed_times[0]),
+            float(min((processor_end_times - processor_begin_times) / elapsed_times)),
+            float(np.max(gauge_durations / self.least_gauge_times[:core_count])),
         )
 
     def measure(self, timed_kernel: TimedKernel, seconds: float) -> None:
@@ -169,44 +172,47 @@ class Cores:
         NoAnswerError : other programs use the cores all the time
         """
         timing = timed_kernel.timing
-        if timed_kernel.warm:
-            timed_kernel.warm()
-        self.run_once(timed_kernel.kernel, timed_kernel.parties, 1)  # which compiles it as well
+        if timed_kernel.warm_caches:
+            timed_kernel.warm_caches()
+        self.run_once(timed_kernel.kernel, timed_kernel.core_count, 1)  # which compiles it as well
         end_time = time.perf_counter() + seconds
         needed_repetitions = len(timing.seconds) + MOST_REPETITIONS // PASSES
         while len(timing.seconds) < needed_repetitions:
             if (now := time.perf_counter()) > end_time and len(timing.seconds) + len(
-                timing.crowded
+                timing.crowded_seconds
             ) >= LEAST_REPETITIONS:
                 return
             if now > end_time + LONGEST_DISTURBANCE:
-                self._refuse_disturbed(timing)
-            elapsed, running_share, relative_gauge = self.run_once(
-                timed_kernel.kernel, timed_kernel.parties, timing.turns
+                self._refuse_disturbances(timing)
+            elapsed_time, running_share, relative_gauge = self.run_once(
+                timed_kernel.kernel, timed_kernel.core_count, timing.turns
             )
-            if elapsed < SHORTEST_REPETITION / 2:  # too short for the clocks
+            if elapsed_time < SHORTEST_REPETITION / 2:  # too short for the clocks
                 timing.turns *= 2
             elif running_share < LEAST_RUNNING_SHARE:
-                timing.disturbed += 1
+                timing.disturbed_count += 1
                 time.sleep(self.random_generator.uniform(0.1, 1.0) * LONGEST_REST)
             else:
-                (timing.seconds if relative_gauge < MOST_RELATIVE_GAUGE else timing.crowded).append(
-                    elapsed / timing.turns / timing.per
-                )
+                (
+                    timing.seconds
+                    if relative_gauge < MOST_RELATIVE_GAUGE
+                    else timing.crowded_seconds
+                ).append(elapsed_time / timing.turns / timing.operations_per_turn)
 
     @staticmethod
-    def _refuse_disturbed(timing: Timing) -> NoReturn:
+    def _refuse_disturbances(timing: Timing) -> NoReturn:
         """Raise because other programs disturbed too many repetitions of a kernel."""
-        repetition_count = timing.disturbed + len(timing.seconds)
+        repetition_count = timing.disturbed_count + len(timing.seconds)
         raise NoAnswerError(
-            f"other programs use the cores: {timing.disturbed} of {repetition_count} repetitions of"
+            f"other programs use the cores: {timing.disturbed_count} of {repetition_count}"
+            " repetitions of"
             f" the kernel {timing.kernel} were disturbed, and {LEAST_REPETITIONS} undisturbed"
             " ones are needed;"
             " end them, name other --cores, or give more --seconds"
         )
 
 
-def _bind_to_core(core: int) -> None:
+def _bind_to_core(core_number: int) -> None:
     """Bind the calling thread to a core, where the system can."""
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {core})
+        os.sched_setaffinity(0, {core_number})

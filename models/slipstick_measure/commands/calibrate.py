@@ -88,7 +88,7 @@ def calibrate(
             "say one of --out SPEC, to write a machine, and --check SPEC, to compare one",
         )
     from slipstick.report.formatting import terminal_blocks
-    from slipstick_measure.calibration.analysis import estimates
+    from slipstick_measure.calibration.analysis import estimate_machine_values
     from slipstick_measure.calibration.host import (
         Calibration,
         clock_frequency,
@@ -108,16 +108,16 @@ def calibrate(
         f"measuring on cores {', '.join(map(str, core_numbers))}, for at most about {seconds:g} s",
         err=True,
     )
-    timings = calibration.timings()
-    grains = calibration.run_test_grains()
-    host_values = estimates(timings, clock_frequency())
+    timings = calibration.run_machine_kernels()
+    grain_timings = calibration.run_test_grains()
+    host_values = estimate_machine_values(timings, clock_frequency())
     spec = machine_spec(
         host_values, timings, clock_frequency(), len(core_numbers), str(out or machine_file)
     )
     if out is not None:
         spec.write(out)
     changes = [] if machine_file is None else compare_with_file(machine_file, host_values)
-    predictions = _predict_grains(grains, out or machine_file)
+    predictions = _predict_grains(grain_timings, out or machine_file)
     if as_json:
         _print_calibration_as_json(host_values, changes, predictions)
     else:
@@ -159,7 +159,7 @@ def _print_calibration_as_json(
 
 
 def _measure_grain(
-    file: str,
+    workload_file: str,
     folder: Path | None,
     machine_file: Path | None,
     seconds: float,
@@ -178,16 +178,17 @@ def _measure_grain(
 
     if machine_file is not None:
         refuse("--check", "a grain is not compared with a machine; leave out --check or --grain")
-    if not is_file_name(file) and Path(file).exists():
+    if not is_file_name(workload_file) and Path(workload_file).exists():
         message = (
-            f"{file} is no workload: write one in a file that ends in .yaml, of the program"
+            f"{workload_file} is no workload: write one in a file that ends in .yaml, of the"
+            " program"
             " grain/unit, as slipstick show mad-random is"
         )
         refuse("--grain", message)
     core_numbers = _parse_cores(cores)
     if len(core_numbers) < 2:
         refuse("--grain", "competitors need a core each: two cores at least; got 1")
-    title, grain = read_grain(file)
+    title, grain = read_grain(workload_file)
     click.echo(
         f"measuring on cores {', '.join(map(str, core_numbers))}, for at most about {seconds:g} s",
         err=True,
@@ -228,7 +229,9 @@ def _parse_cores(option_text: str | None) -> list[int]:
     return [int(core_text) for core_text in core_texts]
 
 
-def _predict_grains(grains: Sequence[Timing], machine: Path | None) -> list[dict[str, Any]]:
+def _predict_grains(
+    grain_timings: Sequence[Timing], machine_file: Path | None
+) -> list[dict[str, Any]]:
     """Return the predicted and the measured time of each grain, with the relative error; a machine
     file gives the predictions.
     """
@@ -236,22 +239,24 @@ def _predict_grains(grains: Sequence[Timing], machine: Path | None) -> list[dict
     from slipstick.api import solve
     from slipstick_measure.calibration.analysis import FIRST_QUARTILE
 
-    rows = []
-    for grain in grains:
+    predictions = []
+    for grain_timing in grain_timings:
         predicted_time = (
-            solve("grain/unit", dict(grain.given), machine=machine).values["time"].value
+            solve("grain/unit", dict(grain_timing.arguments), machine=machine_file)
+            .values["time"]
+            .value
         )
-        measured_time = float(np.quantile(grain.seconds, FIRST_QUARTILE))
+        measured_time = float(np.quantile(grain_timing.seconds, FIRST_QUARTILE))
         relative_error = predicted_time / measured_time - 1
-        rows.append(
+        predictions.append(
             {
-                "grain": dict(grain.given),
+                "grain": dict(grain_timing.arguments),
                 "measured": measured_time,
                 "predicted": float(predicted_time),
                 "error": float(relative_error),
             }
         )
-    return rows
+    return predictions
 
 
 def _sentence_on_predictions(predictions: Sequence[dict[str, Any]]) -> str:

@@ -55,21 +55,29 @@ def continue_curves(
         refuse("FILE", "curves are read from one table at a time")
     if not predicted_counts:
         refuse("--at", "say how far the curves are to be continued, such as --at 32,64")
-    curve_names, sibling_keys, row_processors, row_values = _read_curve_rows(
+    curve_names, group_by_curve, row_processors, row_values = _read_curve_rows(
         files[0], columns, measured_columns, curve_columns, sibling_columns
     )
     curves = curves_of(curve_names, row_processors, row_values)
-    last_processors = {name: max(curve) for name, curve in curves.items()}
+    last_processors_by_curve = {curve_name: max(curve) for curve_name, curve in curves.items()}
     predictions: list[SiblingPrediction] = []
     held_out_checks: list[tuple[float, float, list[SiblingPrediction]]] = []
     for predicted_count in predicted_counts:
-        ended_curves = [name for name in curves if last_processors[name] < predicted_count]
+        ended_curves = [
+            curve_name
+            for curve_name in curves
+            if last_processors_by_curve[curve_name] < predicted_count
+        ]
         predictions += [
             prediction
-            for name in ended_curves
+            for curve_name in ended_curves
             if (
                 prediction := predict_from_siblings(
-                    curves, sibling_keys, name, predicted_count, last_processors[name]
+                    curves,
+                    group_by_curve,
+                    curve_name,
+                    predicted_count,
+                    last_processors_by_curve[curve_name],
                 )
             )
         ]
@@ -85,7 +93,7 @@ def continue_curves(
             (
                 predicted_count,
                 last_count,
-                predict_held_out(curves, sibling_keys, predicted_count / last_count, last_count),
+                predict_held_out(curves, group_by_curve, predicted_count / last_count, last_count),
             )
             for last_count in last_counts[-2:]
         ]
@@ -200,7 +208,7 @@ def _curves_text(
     for predicted_count, last_count, curve_predictions in held_out_checks:
         if not curve_predictions:
             continue
-        errors = [
+        relative_errors = [
             abs(prediction.value / (prediction.measured or prediction.value) - 1)
             for prediction in curve_predictions
         ]
@@ -214,7 +222,7 @@ def _curves_text(
         check_sentences.append(
             f"{len(curve_predictions)} curves, cut off after {last_count:g} and predicted at"
             f" {predicted_count:g} from their siblings, have a median error of"
-            f" {percent(median(errors), 2)}. Intervals of 90 % contain"
+            f" {percent(median(relative_errors), 2)}. Intervals of 90 % contain"
             f" {percent(sum(are_inside) / len(are_inside), 2)} of the values; the upper end is"
             f" {interval_ratio:.2f} times the lower end."
         )
@@ -231,7 +239,7 @@ def _curves_text(
         if prediction.is_useful
     ]
     headings = ["curve", "known up to", "at", "predicted", "between", "siblings"]
-    refusals = [
+    refusal_sentences = [
         f"no prediction of {prediction.curve} at {prediction.p:g}: the ends of its interval would"
         f" differ {plain_decimal(prediction.high / prediction.low, 3)} times, as its rows up to"
         f" {prediction.last_processors:g} differ from those of the nearest sibling by a factor of"
@@ -245,5 +253,9 @@ def _curves_text(
         check_sentences.append(
             "Fewer than three curves go on to there, so nothing shows how far such predictions err."
         )
-    blocks = [check_sentences, TextTable(headings, rows, range(1, 6)) if rows else "", refusals]
+    blocks = [
+        check_sentences,
+        TextTable(headings, rows, range(1, 6)) if rows else "",
+        refusal_sentences,
+    ]
     return terminal_blocks(blocks, INDENT)

@@ -52,16 +52,16 @@ COLUMN_OPTIONS = (
 def has_parameter_rows(
     files: Sequence[Path],
     models: Sequence[str],
-    free: str | None,
+    free_text: str | None,
     columns: Sequence[str],
     row_options: Sequence[object],
 ) -> bool:
     """Return whether each row of a table is one set of parameter values of a model. The options say
     so, or columns are assigned to parameters, or headings are parameters or paths.
     """
-    if any(row_options) or "@" in (free or ""):
+    if any(row_options) or "@" in (free_text or ""):
         return True
-    if not free or len(models) != 1 or len(files) != 1:
+    if not free_text or len(models) != 1 or len(files) != 1:
         return False
     from slipstick.schema.inputs import resolve
     from slipstick.schema.library import Library
@@ -102,28 +102,29 @@ def refuse_options_of_runs(value_by_option: Mapping[str, object], file: Path) ->
     given_options = [option for option, value in value_by_option.items() if value]
     if not given_options:
         return
-    path = value_by_option.get("--population") or "parameters.NAME"
+    processors_path = value_by_option.get("--population") or "parameters.NAME"
     headings = ", ".join(read_columns(file).headings)
     refuse(
         given_options[0],
         "--fitted, --measured, --choice, --group, @COLUMN and columns of parameters compare a model"
         f" with each row, where {', '.join(given_options)}"
         f" {'has' if len(given_options) == 1 else 'have'} no effect; leave out, and name"
-        f" the column that gives {path}, such as --column {path}=COLUMN, of {headings}",
+        f" the column that gives {processors_path}, such as --column {processors_path}=COLUMN, of"
+        f" {headings}",
     )
 
 
 def estimate_rows(
     files: Sequence[Path],
     models: Sequence[str],
-    free: str | None,
+    free_text: str | None,
     columns: Sequence[str],
     measured_columns: Sequence[str],
     choices: Sequence[str],
-    groups: str | None,
-    out: Path | None,
+    groups_text: str | None,
+    fitted_path: Path | None,
     method: str | None,
-    changes: Sequence[str],
+    setting_changes: Sequence[str],
     as_json: bool,
 ) -> int:
     """Estimate the free parameters of a model from the rows of a table, print and write the
@@ -140,28 +141,36 @@ def estimate_rows(
         refuse("FILE", "compare a model with one table of rows at a time")
     if len(models) != 1:
         refuse("--model", "name one model to compare the rows with")
-    if not free:
+    if not free_text:
         refuse(
             "--free", "say which parameters of the model are free: --free parameters.work=1s..9s"
         )
-    settings = {"model": text_node(models[0], "--model"), **nodes_of(changes)}
+    settings = {"model": text_node(models[0], "--model"), **nodes_of(setting_changes)}
     if method:
         settings["method"] = text_node(method, "--with")
     request = EstimationRequest(
         files[0],
         settings,
-        [text_node(path.strip(), "--free") for path in free.split(",") if path.strip()],
+        [
+            text_node(parameter_text.strip(), "--free")
+            for parameter_text in free_text.split(",")
+            if parameter_text.strip()
+        ],
         _column_uses(columns, measured_columns),
-        [text_node(path, "--choice") for path in choices],
-        [path.strip() for path in (groups or "").split(",") if path.strip()],
+        [text_node(parameter_text, "--choice") for parameter_text in choices],
+        [
+            parameter_text.strip()
+            for parameter_text in (groups_text or "").split(",")
+            if parameter_text.strip()
+        ],
     )
     estimates = estimate_task(prepare_estimation(request, Library()))
     if as_json:
         print_json({"estimation": as_data(estimates), "fitted": fitted_document(estimates)})
     else:
         click.echo(estimation_text(estimates), nl=False)
-    if out is not None:
-        write_text(fitted_text(estimates), out)
+    if fitted_path is not None:
+        write_text(fitted_text(estimates), fitted_path)
     return DONE
 
 

@@ -266,14 +266,16 @@ def _show_scalability(runs_account: Measured, goal_texts: Sequence[str], as_json
 
 
 def read_load_test(
-    files: Sequence[Path], servers: Mapping[str, int], **options: Any
+    files: Sequence[Path], server_count_by_tier: Mapping[str, int], **options: Any
 ) -> LoadTest | None:
     """Read files as a load test; return None if they are not one."""
     from slipstick_measure.formats import load_test
 
     format_ = options.pop("format_")
     hints = _hints_of_options(len(files), **options)
-    return load_test([_measurements_path(file) for file in files], hints, servers, format_)
+    return load_test(
+        [_measurements_path(file) for file in files], hints, server_count_by_tier, format_
+    )
 
 
 def _measurements_path(file: Path) -> Path:
@@ -796,7 +798,10 @@ def fit(
     families = _families_to_fit(**family_options)
     timings, notes = _timings_to_fit(files, region, options)
     timings = replace(timings, servers=servers, domain=domain)
-    predicted_numbers, target = _predicted_numbers(predicted_at), _target_efficiency(efficiency)
+    predicted_numbers, target_efficiency = (
+        _predicted_numbers(predicted_at),
+        _target_efficiency(efficiency),
+    )
     interval_settings = IntervalSettings(intervals or "profile", seed=seed)
     with ProgressLine():
         time_fits = fits(
@@ -805,7 +810,7 @@ def fit(
             predicted_numbers,
             interval_settings,
             picture is not None,
-            target,
+            target_efficiency,
         )
     _show_fits(time_fits, notes, files, picture, as_json)
     return DONE

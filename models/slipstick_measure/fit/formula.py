@@ -171,7 +171,7 @@ def observations_of(
     """
     points = reduce_repetitions(measurements)[0]
     regions = regions_of(points, region)
-    whole_region = regions.whole
+    whole_region = regions.whole_region
     runs_by_metric: dict[str, list[Measurement]] = {}
     for run in measurements.records:
         if (
@@ -207,7 +207,9 @@ def observations_of(
     chosen_points = [point for point in points if size is None or point.n == size]
     has_causes = region is None and metric != "throughput"
     causes = (
-        _measured_causes(measurements, chosen_points, regions.parts, metric) if has_causes else ()
+        _measured_causes(measurements, chosen_points, regions.part_regions, metric)
+        if has_causes
+        else ()
     )
     if metric != "time":
         return Observations(
@@ -218,7 +220,7 @@ def observations_of(
         for index, point in enumerate(points)
         if (time := point.find("time", whole_region)) is not None
     }
-    if growth_of(measurements, points, time_by_point_index).weak:
+    if growth_of(measurements, points, time_by_point_index).is_weak:
         metric, chosen_runs = "cycle", [replace(run, n=None) for run in chosen_runs]
     return Observations(metric, chosen_runs, measurements.member, causes=tuple(causes))
 
@@ -256,7 +258,7 @@ def _measured_causes(
             if (wait := point.total("wait", cause)) is not None
         }
         for cause in causes
-        if cause not in measurements.excess
+        if cause not in measurements.causes_of_excess
     }
     for name, seconds_by_processors in seconds_by_name.items():
         processor_counts, cause_times = (
@@ -278,7 +280,7 @@ def timing_notes(measurements: Measurements, region: str | None = None) -> list[
     points, repetition_notes = reduce_repetitions(measurements)
     notes = [*measurements.notes, *repetition_notes, *unknown_metric_notes(measurements.records)]
     regions = regions_of(points, region)
-    whole_region = regions.whole
+    whole_region = regions.whole_region
     notes += [] if region else regions.notes  # why parts of the time are no causes
     time_by_point = {
         (point.p, point.n): measured_time

@@ -284,7 +284,7 @@ def _station_results(station: StationFit) -> LoadedStation:
 
 def load_of(row: LoadRow) -> float:
     """Return the load of a row: its users, or its completed rate."""
-    return float(row.users if row.users is not None else row.completed or 0.0)
+    return float(row.users if row.users is not None else row.completed_rate or 0.0)
 
 
 def fit_loads(

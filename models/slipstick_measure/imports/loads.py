@@ -21,7 +21,14 @@ from slipstick_measure.imports.percentiles import (
     percentile_in_order,
     response_percentile,
 )
-from slipstick_measure.loads import Demand, LoadRow, LoadTest, beside_tiers, demands, think_time
+from slipstick_measure.loads import (
+    Demand,
+    LoadRow,
+    LoadTest,
+    demands,
+    response_time_beside_tiers,
+    think_time,
+)
 
 if TYPE_CHECKING:
     from slipstick_measure.fit.loads import StationFit
@@ -53,7 +60,7 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     tier_demands = demands(test)
     fitted_station = None if tier_demands else _fitted_station(test)
     time_beside = (
-        beside_tiers(test, tier_demands)
+        response_time_beside_tiers(test, tier_demands)
         if fitted_station is None
         else fitted_station.time_elsewhere
     )
@@ -103,7 +110,7 @@ def _customers(spec: ImportedSpec, test: LoadTest) -> dict[str, Any]:
     """Return the plain data of the customers at the last load: users who think, or arrivals."""
     last_row = test.rows[-1]
     if last_row.users is None:
-        return {"arrivals": quantity(last_row.rate or last_row.completed or 0.0, "/s", "measured")}
+        return {"arrivals": quantity(last_row.rate or last_row.completed_rate or 0.0, "/s", "measured")}
     think_seconds = think_time(test)
     _note_think_time(spec, test, think_seconds)
     return {
@@ -231,7 +238,7 @@ class _PercentileModel(NamedTuple):
         """Return a percentile of the response time at the load of a row [s]; None if its
         distribution is not known.
         """
-        customers = Customers(arrival_rate=row.completed or 0.0)
+        customers = Customers(arrival_rate=row.completed_rate or 0.0)
         if row.users is not None:
             customers = Customers(round(row.users), time_outside=self.think_time + self.time_beside)
         if self.fitted_station is None:
@@ -250,7 +257,7 @@ def _compare_with_load_test(
     """
     from slipstick.api import solve
 
-    rows = [row for row in test.rows if row.completed and (row.response or row.quantiles)]
+    rows = [row for row in test.rows if row.completed_rate and (row.response or row.quantiles)]
     rows = rows[:_MOST_ROWS]
     quantile = next(
         (
@@ -356,7 +363,7 @@ def _comparison_cells(measured_value: float | None, computed_value: float | None
 def _load_text(row: LoadRow) -> str:
     """Return the load of a row as text: its users, or its completed rate."""
     if row.users is None:
-        return f"{row.completed:.4g} /s"
+        return f"{row.completed_rate:.4g} /s"
     return f"{row.users:g} {'user' if row.users == 1 else 'users'}"
 
 
@@ -366,5 +373,5 @@ def _network_at_load(document: dict[str, Any], row: LoadRow) -> dict[str, Any]:
     if row.users is not None:
         customers["population"] = round(row.users)
     else:
-        customers["arrivals"] = f"{row.completed!r} /s"
+        customers["arrivals"] = f"{row.completed_rate!r} /s"
     return {**document, "classes": {CLASS_NAME: customers}}

@@ -109,17 +109,18 @@ class FitsResult(QuestionResult):
         processors needs, and the preferred model.
         """
         sentences_by_fit = {fit_name: main_findings(fit) for fit_name, fit in self.fits.items()}
-        lines_by_fit = {
+        main_sentences_by_fit = {
             fit_name: [
-                lines[0],
-                *[line for line in lines[1:2] if line.startswith("By ")],
-                *[line for line in lines if "needs n = " in line][-1:],
-                lines[-1],
+                fit_sentences[0],
+                *[sentence for sentence in fit_sentences[1:2] if sentence.startswith("By ")],
+                *[sentence for sentence in fit_sentences if "needs n = " in sentence][-1:],
+                fit_sentences[-1],
             ]
-            for fit_name, lines in sentences_by_fit.items()
+            for fit_name, fit_sentences in sentences_by_fit.items()
         }
         return [
-            f"{fit_name}: {' '.join(lines)}".rstrip(".") for fit_name, lines in lines_by_fit.items()
+            f"{fit_name}: {' '.join(fit_sentences)}".rstrip(".")
+            for fit_name, fit_sentences in main_sentences_by_fit.items()
         ]
 
     def sentences_beside_tables(self) -> list[str]:
@@ -152,14 +153,14 @@ class FitsResult(QuestionResult):
         """Yield the table of all fits, then the text of each fit."""
         if len(self.fits) > 1:
             yield _table_of_fits(self.fits)
-        for name, fit in self.fits.items():
-            yield f"### {escape(name)}"
+        for fit_name, fit in self.fits.items():
+            yield f"### {escape(fit_name)}"
             yield from markdown_blocks(fit_blocks(fit))
 
     def files(self) -> dict[str, list[dict[str, Any]]]:
         """Return every value of every model, with its interval where there is one."""
         rows: list[dict[str, Any]] = [
-            {"fit": name, "model": answer.model, "value": value_name, "unit": value.unit}
+            {"fit": fit_name, "model": answer.model, "value": value_name, "unit": value.unit}
             | {
                 "is": value.value,
                 "low": value.low,
@@ -167,14 +168,14 @@ class FitsResult(QuestionResult):
                 "method": answer.method,
                 "exact": "no",
             }
-            for name, fit in self.fits.items()
+            for fit_name, fit in self.fits.items()
             for answer in fit.answers
             for value_name, value in answer.values.items()
         ]
         rows += [
-            {"fit": name, "model": "bounds", "value": f"time[{p:g}]", "unit": "s"}
+            {"fit": fit_name, "model": "bounds", "value": f"time[{p:g}]", "unit": "s"}
             | {"is": None, "low": low, "high": high, "method": "bounds", "exact": "no"}
-            for name, fit in self.fits.items()
+            for fit_name, fit in self.fits.items()
             for p, (low, high) in fit.bounded.items()
         ]
         return {"fits.csv": rows}
@@ -196,27 +197,32 @@ class _CheckedFit:
     """One fit, read and checked, with the base case in which its parameters are free, if there is
     one.
 
-    `times` gives the times to fit, and those that are known beyond them, by processors [s].
+    `compute_timings` gives the times to fit, and those that are known beyond them, by processors
+    [s].
     """
 
     spec: FitSpec
     name: str
-    times: Callable[[], _TimingsAndTruth]
+    compute_timings: Callable[[], _TimingsAndTruth]
     source: str
     families: list[str | Family] | None
-    base: PreparedModel | None
+    base_model: PreparedModel | None
     is_drawn: bool
 
-    def fitted(self) -> Fitting:
+    def fit_families(self) -> Fitting:
         """Fit all families, best first."""
         processors = [float(processor_count) for processor_count in self.spec.at]
         intervals = IntervalSettings(self.spec.intervals)
-        timings, truth = self.times()
+        timings, truth = self.compute_timings()
         time_fits = fits(
             timings, self.families, processors, intervals, self.is_drawn, self.spec.efficiency.value
         )
         time_fits = replace(time_fits, source=self.source, truth=truth, size_path=self.spec.size)
-        return time_fits if self.base is None else _with_base(time_fits, self.base.built_model.name)
+        return (
+            time_fits
+            if self.base_model is None
+            else _with_base(time_fits, self.base_model.built_model.name)
+        )
 
 
 def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
@@ -258,14 +264,14 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
 
     @cache
     def fits_by_name() -> dict[str, Fitting]:
-        return {checked_fit.name: checked_fit.fitted() for checked_fit in checked_fits}
+        return {checked_fit.name: checked_fit.fit_families() for checked_fit in checked_fits}
 
     def fitted_base() -> FittedBase | None:
         return next(
             (
-                _base_with_fit(checked_fit.base, fits_by_name()[checked_fit.name], checked_fit.spec)
+                _base_with_fit(checked_fit.base_model, fits_by_name()[checked_fit.name], checked_fit.spec)
                 for checked_fit in checked_fits
-                if checked_fit.base is not None
+                if checked_fit.base_model is not None
             ),
             None,
         )
@@ -299,18 +305,18 @@ def _fits_in_pictures(specs: Mapping[str, FitSpec], study: StudyContext) -> list
     return [picture.fit for _, picture in pictures]
 
 
-def _with_base(time_fits: Fitting, base: str) -> Fitting:
+def _with_base(time_fits: Fitting, base_model_name: str) -> Fitting:
     """Return fits that name the model of the base case as fitted, with a warning if the data
     clearly prefer another model.
     """
-    answer = next(candidate for candidate in time_fits.answers if candidate.model == base)
+    answer = next(candidate for candidate in time_fits.answers if candidate.model == base_model_name)
     if answer.failed:
         raise NoAnswerError(f"the base cannot be fitted to {time_fits.source}: {answer.failed}")
     best_answer = time_fits.answers[0]
     criterion_difference = (answer["behind"] or 0.0) - (best_answer["behind"] or 0.0)
     if criterion_difference < LEAST_CRITERION_DIFFERENCE:
-        return replace(time_fits, laid=base)
-    distance_text = f"the base, {base}, is {criterion_difference:.1f} behind {best_answer.model}"
+        return replace(time_fits, laid=base_model_name)
+    distance_text = f"the base, {base_model_name}, is {criterion_difference:.1f} behind {best_answer.model}"
     has_more_parameters = len(fitted_values(answer)) > len(fitted_values(best_answer))
     scatter, least_scatter = answer["scatter"] or 0.0, best_answer["scatter"] or 0.0
     # A criterion for few rows counts each parameter heavily.
@@ -322,34 +328,34 @@ def _with_base(time_fits: Fitting, base: str) -> Fitting:
         )
     else:
         warning = f"{distance_text}: the data do not support what its cases say"
-    return replace(time_fits, laid=base, warnings=(*time_fits.warnings, warning))
+    return replace(time_fits, laid=base_model_name, warnings=(*time_fits.warnings, warning))
 
 
-def _base_with_fit(base: PreparedModel, time_fits: Fitting, spec: FitSpec) -> FittedBase:
+def _base_with_fit(base_model: PreparedModel, time_fits: Fitting, spec: FitSpec) -> FittedBase:
     """Return the fitted parameters of the base case's model as settings by path, each with the
     source of the data, and their joint distribution.
     """
     answer = next(
         answer_of_model
         for answer_of_model in time_fits.answers
-        if answer_of_model.model == base.built_model.name
+        if answer_of_model.model == base_model.built_model.name
     )
-    mark = base.fit_settings.free_scalars[0].mark
+    mark = base_model.fit_settings.free_scalars[0].mark
     node_by_parameter = {}
-    for parameter in base.parameters:
-        text = f"{answer[parameter.name]:.{SIGNIFICANT_DIGITS}g}"
-        value = text if parameter.unit == "1" else f"{text} {parameter.unit}"
+    for parameter in base_model.parameters:
+        number_text = f"{answer[parameter.name]:.{SIGNIFICANT_DIGITS}g}"
+        value_text = number_text if parameter.unit == "1" else f"{number_text} {parameter.unit}"
         node_by_parameter[parameter.name] = from_plain(
-            {"value": value, "source": f"fitted to {time_fits.source}"}, mark
+            {"value": value_text, "source": f"fitted to {time_fits.source}"}, mark
         )
     # A parameter that is 0 has no logarithm, and is taken as certain.
-    values = [answer[parameter.name] or 0.0 for parameter in base.parameters]
+    values = [answer[parameter.name] or 0.0 for parameter in base_model.parameters]
     positive_indices = [index for index, value in enumerate(values) if value > 0]
-    covariance = time_fits.log_covariances[base.built.name]
+    covariance = time_fits.log_covariances[base_model.built_model.name]
     return FittedBase(
         node_by_parameter,
         UncertainValues(
-            tuple(base.parameters[index].name for index in positive_indices),
+            tuple(base_model.parameters[index].name for index in positive_indices),
             tuple(log(values[index]) for index in positive_indices),
             tuple(
                 tuple(covariance[row][column] for column in positive_indices)
@@ -404,23 +410,30 @@ def _prepared_model(spec: FitSpec, place: Place, study: StudyContext) -> Prepare
         raise study.refusal(
             (*place, "free"), "free paths belong to the model of the base; name that model"
         )
-    free = [_single_text_at(study, (*place, "free", index)) for index in range(len(spec.free))]
-    population = _single_text_at(study, (*place, "population")) if spec.population else None
-    size = _single_text_at(study, (*place, "size")) if spec.size else None
+    free_scalars = [
+        _single_text_at(study, (*place, "free", index)) for index in range(len(spec.free))
+    ]
+    population_scalar = _single_text_at(study, (*place, "population")) if spec.population else None
+    size_scalar = _single_text_at(study, (*place, "size")) if spec.size else None
     return prepare_model(
-        FitSettings(study.base, free, population, size, spec.cycles), study.library
+        FitSettings(study.base, free_scalars, population_scalar, size_scalar, spec.cycles),
+        study.library,
     )
 
 
 def _generator_of_timings(
-    spec: MadeSpec, processors: list[int], place: Place, study: StudyContext
+    spec: MadeSpec, counts_to_predict: list[int], place: Place, study: StudyContext
 ) -> Callable[[], _TimingsAndTruth]:
     """Return a function that generates timings: the times of a case with random relative noise. The
     inputs are checked now; the times are generated when they are fitted.
     """
-    population = _single_text_at(study, (*place, "made", "population")) if spec.population else None
+    population_scalar = (
+        _single_text_at(study, (*place, "made", "population")) if spec.population else None
+    )
     prepared_model = prepare_model(
-        FitSettings(study.cases[spec.case], [], population, None, None if spec.cycles else 1),
+        FitSettings(
+            study.cases[spec.case], [], population_scalar, None, None if spec.cycles else 1
+        ),
         study.library,
     )
     try:
@@ -428,34 +441,36 @@ def _generator_of_timings(
     except NoAnswerError as error:
         raise study.refusal((*place, "made"), str(error)) from None
 
-    def noisy_times() -> _TimingsAndTruth:
+    def noisy_timings_and_truth() -> _TimingsAndTruth:
         processors_of_rows = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
         points = Timings(
             processors_of_rows, np.ones(len(processors_of_rows)), processors_of_rows, spec.cycles
         )
         (formula,) = prepared_model.family().formulas(points)
-        generator = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
-        noise = np.exp(spec.noise.value * generator.standard_normal(len(processors_of_rows)))
-        processor_numbers = np.array(processors, dtype=float)
+        random_generator = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
+        noise_factors = np.exp(
+            spec.noise.value * random_generator.standard_normal(len(processors_of_rows))
+        )
+        predicted_counts = np.array(counts_to_predict, dtype=float)
         true_times = (
             formula.times(
                 prepared_model.start[None],
                 Timings(
-                    processor_numbers,
-                    np.ones(len(processor_numbers)),
-                    processor_numbers,
+                    predicted_counts,
+                    np.ones(len(predicted_counts)),
+                    predicted_counts,
                     spec.cycles,
                 ),
             )[0]
-            if processors
-            else processor_numbers
+            if counts_to_predict
+            else predicted_counts
         )
-        times = formula.times(prepared_model.start[None], points)[0] * noise
+        times = formula.times(prepared_model.start[None], points)[0] * noise_factors
         return points.with_time(times), dict(
-            zip(processor_numbers.tolist(), true_times.tolist(), strict=True)
+            zip(predicted_counts.tolist(), true_times.tolist(), strict=True)
         )
 
-    return noisy_times
+    return noisy_timings_and_truth
 
 
 def _single_text_at(study: StudyContext, place: Place) -> Scalar:
@@ -470,7 +485,7 @@ def _table_of_fits(fits_by_name: Mapping[str, Fitting]) -> str:
     data cannot distinguish from it, and its time at the largest number of processors.
     """
     rows = []
-    for name, time_fits in fits_by_name.items():
+    for fit_name, time_fits in fits_by_name.items():
         best_answer, *rivals = time_fits.undistinguished
         farthest_time_name = next(
             (
@@ -496,7 +511,7 @@ def _table_of_fits(fits_by_name: Mapping[str, Fitting]) -> str:
         )
         rows.append(
             [
-                escape(name),
+                escape(fit_name),
                 best_answer.model,
                 ", ".join(rival.model for rival in rivals) or NOTHING,
                 time_text,

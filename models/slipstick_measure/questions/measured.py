@@ -83,9 +83,9 @@ def read(specs: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
     ------
     SpecError : a file is missing or wrong
     """
-    accounts = {}
-    for name, spec in specs.items():
-        place = ("measured", name)
+    account_by_name = {}
+    for question_name, spec in specs.items():
+        place = ("measured", question_name)
         timer = spec.timer.value if spec.timer else None
         hints = Hints(
             processors=spec.processors,
@@ -95,24 +95,25 @@ def read(specs: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
         )
         runs = read_runs(spec.data, (*place, "data"), study, hints)
         try:
-            accounts[name] = measured(runs, spec.statistic, spec.region, timer)
+            account_by_name[question_name] = measured(runs, spec.statistic, spec.region, timer)
         except UnknownNameError as error:
             raise study.refusal((*place, "region"), str(error)) from None
     measured_result = MeasuredResult(
-        {name: account.answers for name, account in accounts.items()},
-        {name: account.rate for name, account in accounts.items()},
+        {question_name: account.answers for question_name, account in account_by_name.items()},
+        {question_name: account.rate for question_name, account in account_by_name.items()},
     )
     return Question(
         lambda answers: measured_result,
         answer_names={
-            name: answer.units for name, answer in measured_result.named_answers().items()
+            question_name: answer.units
+            for question_name, answer in measured_result.named_answers().items()
         },
-        notes=lambda: [note for account in accounts.values() for note in account.notes],
+        notes=lambda: [note for account in account_by_name.values() for note in account.notes],
     )
 
 
 def read_runs(
-    data: str, place: Place, study: StudyContext, hints: Hints | None = None
+    data_name: str, place: Place, study: StudyContext, hints: Hints | None = None
 ) -> Measurements:
     """Read measured runs: a profile or table of the catalogue, or a file beside the study. Hints
     supply what the file does not state, such as its columns.
@@ -122,10 +123,10 @@ def read_runs(
     SpecError : the file is missing or wrong
     """
     mark = study.node_of(place).mark
-    if data in names_of_kind("profile"):
-        study.library.load("profile", data, mark, "data")
-        return read_measurements(find("profile", data))
-    path = study.library.measurement_file(table_path_named(data) or data, mark)
+    if data_name in names_of_kind("profile"):
+        study.library.load("profile", data_name, mark, "data")
+        return read_measurements(find("profile", data_name))
+    path = study.library.measurement_file(table_path_named(data_name) or data_name, mark)
     # Read first, because a file that is too large is refused before it is read again for its hash.
     measurements = read_measurements(path, hints)
     study.library.keep_hash(path)

@@ -59,7 +59,7 @@ class TracesResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return a sentence on each trace that says how the time of its processors is used."""
-        return [f"{name}: {trace_sentence(trace)}" for name, trace in self.traces.items()]
+        return [f"{name}: {trace_sentence(views)}" for name, views in self.traces.items()]
 
     @property
     def has_further_answers(self) -> bool:
@@ -71,39 +71,39 @@ class TracesResult(QuestionResult):
         the same kind of wait takes most in each, else one on each of the first two.
         """
         views_by_title = {
-            words.case(self.case_by_trace.get(name, name)): trace
-            for name, trace in self.traces.items()
+            words.case(self.case_by_trace.get(name, name)): views
+            for name, views in self.traces.items()
         }
         if len(views_by_title) > 2 and (sentence := traces_headline(views_by_title, words)):
             return [sentence]
-        are_several = len(views_by_title) > 1
+        has_several_traces = len(views_by_title) > 1
         return [
-            f"{f'{title}: ' if are_several else ''}{trace_headline(trace, words)}"
-            for title, trace in [*views_by_title.items()][:2]
+            f"{f'{title}: ' if has_several_traces else ''}{trace_headline(views, words)}"
+            for title, views in [*views_by_title.items()][:2]
         ]
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield for each trace its account and its views."""
-        for name, trace in self.traces.items():
+        for name, views in self.traces.items():
             small_losses = [
                 value_name
-                for value_name in trace.answer.values
+                for value_name in views.answer.values
                 if value_name.startswith(LOST)
-                and abs(trace.answer[value_name] or 0) < NEGLIGIBLE_LOSS
+                and abs(views.answer[value_name] or 0) < NEGLIGIBLE_LOSS
             ]
             values_without_matrix = {
                 value_name: value
-                for value_name, value in trace.answer.values.items()
+                for value_name, value in views.answer.values.items()
                 if not value_name.startswith("accesses[")
             }
             answer_without_matrix = replace(
-                trace.answer, values=values_without_matrix
+                views.answer, values=values_without_matrix
             )  # the matrix is a file of its own
             yield replace(
                 measured_table(f"trace/{name}", [answer_without_matrix], small_losses),
                 title=f"### {escape(name)}",
             )
-            yield from trace_parts(trace)
+            yield from trace_parts(views)
 
     def answers(self) -> list[Answer]:
         """Return an empty list: these answers are in JSON under `traces`, by name."""
@@ -111,16 +111,21 @@ class TracesResult(QuestionResult):
 
     def named_answers(self) -> dict[str, Answer]:
         """Return the answer of each trace by the name of the trace."""
-        return {name: trace.answer for name, trace in self.traces.items()}
+        return {name: views.answer for name, views in self.traces.items()}
 
     def files(self) -> dict[str, list[dict[str, object]]]:
         """Return the cells of the access matrices that are not zero, as rows of a file."""
         rows = [
-            {"trace": name, "processor": processor, "object": object_name, "accesses": float(count)}
-            for name, trace in self.traces.items()
-            for processor, row in zip(trace.processors, trace.matrix, strict=True)
-            for object_name, count in zip(trace.objects, row, strict=True)
-            if count
+            {
+                "trace": name,
+                "processor": processor,
+                "object": object_name,
+                "accesses": float(access_count),
+            }
+            for name, views in self.traces.items()
+            for processor, access_counts in zip(views.processors, views.matrix, strict=True)
+            for object_name, access_count in zip(views.objects, access_counts, strict=True)
+            if access_count
         ]
         return {ACCESSES_FILE: rows} if rows else {}
 
@@ -167,7 +172,8 @@ def read(specs: Mapping[str, TraceSpec], study: StudyContext) -> Question:
             {name: spec.case for name, spec in specs.items() if spec.case is not None},
         ),
         answer_names={
-            name: _TraceNames(requested_trace) for name, requested_trace in requested_traces.items()
+            name: _TraceValueUnits(requested_trace)
+            for name, requested_trace in requested_traces.items()
         },
         notes=lambda: [
             note
@@ -186,7 +192,7 @@ class _RequestedTrace:
     spec: TraceSpec
     place: Place
     study: StudyContext
-    parts: frozenset[str] | None = None
+    names_of_part_values: frozenset[str] | None = None
     """Names of the values by parts; None where only a run can tell."""
 
     def check(self) -> None:
@@ -198,23 +204,25 @@ class _RequestedTrace:
         spec = self.spec
         self.network()
         if spec.case is None:
-            self.parts = self._requested_part(self._checked_trace.outline, value_names)
+            self.names_of_part_values = self._result_for_requested_part(
+                self._checked_trace.outline, value_names
+            )
             return
         try:
             need_model(self._built_case(spec.case).sample.model, "a timeline")
         except ModelError as error:
             raise self.study.refusal((*self.place, "case"), str(error)) from None
         if spec.useful or spec.only or spec.first or spec.to or spec.window:
-            self.parts = frozenset(self.views.answer.units)
+            self.names_of_part_values = frozenset(self.views.answer.units)
 
     @cached_property
     def views(self) -> TraceViews:
         """The views of the trace."""
-        return self._requested_part(
+        return self._result_for_requested_part(
             self._booked_trace(), partial(views_of, has_own_modules=self.spec.nodes)
         )
 
-    def _requested_part(
+    def _result_for_requested_part(
         self,
         trace: TraceT,
         compute: Callable[[TraceT, float | None, SwitchedNetwork | None], ResultT],
@@ -286,25 +294,29 @@ class _RequestedTrace:
         return evaluator(case, self.study.cases[case], self.study.library).built
 
 
-class _TraceNames(Mapping[str, str]):
+class _TraceValueUnits(Mapping[str, str]):
     """The names of a trace's values with their units, determined without booking or simulating."""
 
-    def __init__(self, trace: _RequestedTrace) -> None:
-        self.trace = trace
+    def __init__(self, requested_trace: _RequestedTrace) -> None:
+        self.requested_trace = requested_trace
 
     def __getitem__(self, name: str) -> str:
-        kind, bracket, _ = name.partition("[")
-        trace_parts = self.trace.parts if bracket else None
-        if trace_parts is not None and name not in trace_parts:
+        value_kind, bracket, _ = name.partition("[")
+        known_names = self.requested_trace.names_of_part_values if bracket else None
+        if known_names is not None and name not in known_names:
             raise KeyError(name)
-        unit = _UNITS[f"{kind}{bracket}"]
-        return "s" if kind == "contention" and self.trace.spec.machine is None else unit
+        unit = _UNITS[f"{value_kind}{bracket}"]
+        return (
+            "s"
+            if value_kind == "contention" and self.requested_trace.spec.machine is None
+            else unit
+        )
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.trace.views.answer.units)
+        return iter(self.requested_trace.views.answer.units)
 
     def __len__(self) -> int:
-        return len(self.trace.views.answer.units)
+        return len(self.requested_trace.views.answer.units)
 
 
 _IN_SECONDS = ("time", "latency", "one_processor_estimate", "one_processor_time", "account[")

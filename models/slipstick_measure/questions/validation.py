@@ -98,17 +98,19 @@ class ValidationResult(QuestionResult):
         if len(self.sets) > 2:
             return [self._headline_of_many()]
         return [
-            f"{as_words(name)}: {with_noun(predicted_row_count(validation_set), 'published value')}"
+            f"{as_words(set_name)}:"
+            f" {with_noun(predicted_row_count(validation_set), 'published value')}"
             f" predicted with a median error of {percent(median(validation_set.errors), 2)} (worst"
             f" of {with_noun(len(validation_set.errors), 'group')}:"
             f" {percent(max(validation_set.errors), 2)})"
-            for name, validation_set in self.sets.items()
+            for set_name, validation_set in self.sets.items()
         ]
 
     def _headline_of_many(self) -> str:
         """Return a sentence on the smallest, the median and the largest error of many sets."""
         error_by_set = {
-            name: median(validation_set.errors) for name, validation_set in self.sets.items()
+            set_name: median(validation_set.errors)
+            for set_name, validation_set in self.sets.items()
         }
         best_set = min(error_by_set, key=error_by_set.__getitem__)
         worst_set = max(error_by_set, key=error_by_set.__getitem__)
@@ -123,13 +125,13 @@ class ValidationResult(QuestionResult):
         """Return a table of the errors of each set beside the best published error."""
         rows = [
             [
-                as_words(name),
+                as_words(set_name),
                 percent(median(validation_set.errors), 2),
                 percent(validation_set.mean, 2),
                 "; ".join(f"{peer} {percent(error)}" for peer, error, _, _ in validation_set.peers)
                 or NOTHING,
             ]
-            for name, validation_set in self.sets.items()
+            for set_name, validation_set in self.sets.items()
         ]
         return ["set", "median error", "mean error", "other models"], rows
 
@@ -158,11 +160,14 @@ class ValidationResult(QuestionResult):
         """Yield a table of all sets, then the groups and parameters of each."""
         yield markdown_table(
             ["set", "rows", "groups", "error", "mean", "worst", "held", "high / low", "published"],
-            [self._row_of_set(name, validation_set) for name, validation_set in self.sets.items()],
+            [
+                self._row_of_set(set_name, validation_set)
+                for set_name, validation_set in self.sets.items()
+            ],
             range(1, 8),
         )
-        for name, validation_set in self.sets.items():
-            yield f"### {escape(name)}"
+        for set_name, validation_set in self.sets.items():
+            yield f"### {escape(set_name)}"
             yield "\n".join(self._notes_on_set(validation_set))
             yield from markdown_blocks(
                 estimation_blocks(validation_set.estimation, validation_set.split)
@@ -226,18 +231,23 @@ def read(specs: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
     ------
     SpecError : a file, a column, a path or a range is wrong
     """
-    tasks = {name: _estimation_task(name, spec, study) for name, spec in specs.items()}
+    task_by_name = {
+        set_name: _estimation_task(set_name, spec, study) for set_name, spec in specs.items()
+    }
 
     @cache
     def validation_sets() -> dict[str, ValidationSet]:
-        return {name: _validation_set(specs[name], task) for name, task in tasks.items()}
+        return {
+            set_name: _validation_set(specs[set_name], task)
+            for set_name, task in task_by_name.items()
+        }
 
     return Question(lambda answers: ValidationResult(validation_sets()))
 
 
-def _estimation_task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTask:
+def _estimation_task(set_name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTask:
     """Return the estimation task of a validation set, checked but not run."""
-    place = ("validation", name)
+    place = ("validation", set_name)
     path = study.library.measurement_file(
         table_path_named(spec.data) or spec.data, study.node_of((*place, "data")).mark
     )
@@ -292,11 +302,11 @@ def _column_uses(
     or settings by name.
     """
     for heading, path in spec.paths.items():
-        name, unit = heading_and_unit(path)
-        yield heading, ColumnUse(path=name, unit=unit)
+        name_in_model, unit = heading_and_unit(path)
+        yield heading, ColumnUse(path=name_in_model, unit=unit)
     for heading, value in spec.measured.items():
-        name, unit = heading_and_unit(value)
-        yield heading, ColumnUse(measured=name, unit=unit)
+        name_in_model, unit = heading_and_unit(value)
+        yield heading, ColumnUse(measured=name_in_model, unit=unit)
     for heading, settings_by_cell in spec.names.items():
         settings = {
             cell: {

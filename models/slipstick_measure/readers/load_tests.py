@@ -498,7 +498,7 @@ def _load_test_of_rows(input_file: Reading, rows: list[LoadRow]) -> LoadTest:
     """Return a load test of rows, by ascending load; raise if there is a problem."""
     if input_file.problems:
         input_file.finished()
-    if not any(row.completed or row.response is not None for row in rows):
+    if not any(row.completed_rate or row.response is not None for row in rows):
         input_file.refuse(1, "", "there is no throughput and no response time in it")
     sorted_rows = sorted(rows, key=lambda row: row.users or row.rate or row.throughput or 0.0)
     return LoadTest(

@@ -35,8 +35,8 @@ def _read_profile(input_file: Reading) -> Measurements:
     return Measurements(
         tuple(records),
         timer=spec.timer.value if spec.timer else None,
-        excess=tuple(spec.excess),
-        one_processor=spec.one_processor.value if spec.one_processor else None,
+        causes_of_excess=tuple(spec.excess),
+        one_processor_time=spec.one_processor.value if spec.one_processor else None,
         title=spec.title,
         source=spec.sources.get(spec.source, spec.source),
     )

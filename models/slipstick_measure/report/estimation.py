@@ -30,11 +30,11 @@ def estimation_text(estimation: Estimation) -> str:
     return terminal_blocks(estimation_blocks(estimation), INDENT)
 
 
-def estimation_blocks(estimation: Estimation, split: str = "") -> Iterator[TextBlock]:
+def estimation_blocks(estimation: Estimation, split_text: str = "") -> Iterator[TextBlock]:
     """Yield the blocks of an estimation: the main findings, the errors by group, the parameters,
     their owners, and the notes.
     """
-    yield estimation_sentences(estimation, split)
+    yield estimation_sentences(estimation, split_text)
     if estimation.groups:
         yield group_table(estimation.groups, estimation.by)
         yield [
@@ -45,8 +45,8 @@ def estimation_blocks(estimation: Estimation, split: str = "") -> Iterator[TextB
     yield [
         f"{choice.path} of {choice.owner or 'all rows'}: "
         + ", ".join(
-            f"{text} {percent(weight)}"
-            for text, weight in zip(choice.texts, choice.weights, strict=True)
+            f"{value_text} {percent(weight)}"
+            for value_text, weight in zip(choice.texts, choice.weights, strict=True)
         )
         + "."
         for choice in estimation.choices
@@ -54,14 +54,14 @@ def estimation_blocks(estimation: Estimation, split: str = "") -> Iterator[TextB
     yield [f"note: {note}" for note in _notes_on_parameters(estimation)]
 
 
-def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
+def estimation_sentences(estimation: Estimation, split_text: str = "") -> list[str]:
     """Return sentences on how well groups that were left out are predicted, and how many rows lie
     in their intervals.
 
     Parameters
     ----------
     estimation : what was found
-    split : how the groups were predicted, if not each by a fit to all others
+    split_text : how the groups were predicted, if not each by a fit to all others
     """
     measured_names = ", ".join(estimation.measured)
     first_sentence = (
@@ -80,20 +80,20 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         )
         return [first_sentence, no_groups_sentence]
     sentences = [first_sentence]
-    errors = [group.median for group in estimation.groups]
+    median_errors = [group.median for group in estimation.groups]
     row_count = sum(group.rows for group in estimation.groups)
     coverage = sum(group.coverage * group.rows for group in estimation.groups) / row_count
     interval_ratio = median(group.width for group in estimation.groups)
-    groups_text = with_noun(len(errors), "group")
+    groups_text = with_noun(len(median_errors), "group")
     prediction_clause = f"Each of {groups_text} predicted from the others"
     rows_noun = "predicted rows"
-    if split:
-        prediction_clause = f"{groups_text} ({split})"
+    if split_text:
+        prediction_clause = f"{groups_text} ({split_text})"
         rows_noun = "rows"
     sentences.append(
-        f"{prediction_clause}: median error {percent(median(errors), 2)}, from"
-        f" {percent(min(errors), 2)} to"
-        f" {percent(max(errors), 2)}."
+        f"{prediction_clause}: median error {percent(median(median_errors), 2)}, from"
+        f" {percent(min(median_errors), 2)} to"
+        f" {percent(max(median_errors), 2)}."
     )
     sentences.append(
         f"Intervals of 90 % contain {percent(coverage, 2)} of the {rows_noun}; in the median,"
@@ -115,9 +115,10 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         sentences.append(_widening_sentence(estimation))
     weak_groups = [group for group in estimation.groups if group.coverage < 0.6]
     if weak_groups and estimation.widened < LARGEST_WIDENING:
-        names = ", ".join(group.name for group in weak_groups)
+        weak_group_names = ", ".join(group.name for group in weak_groups)
         sentences.append(
-            f"Intervals contain fewer than 6 of 10 rows of: {names}. Do not trust the model there."
+            f"Intervals contain fewer than 6 of 10 rows of: {weak_group_names}. Do not trust the"
+            " model there."
         )
     return sentences
 
@@ -207,22 +208,26 @@ def _owner_table(parameters: Sequence[EstimatedParameter]) -> TextTable | str:
     """
     owned_parameters = [parameter for parameter in parameters if parameter.owners]
     owner_names = list(
-        dict.fromkeys(owner.owner for parameter in owned_parameters for owner in parameter.owners)
+        dict.fromkeys(
+            owner_factor.owner
+            for parameter in owned_parameters
+            for owner_factor in parameter.owners
+        )
     )
     if not owner_names:
         return ""
     rows = []
-    for name in owner_names:
-        factors_by_parameter = [
-            {owner.owner: owner.factor for owner in parameter.owners}
+    for owner_name in owner_names:
+        factors_of_parameters = [
+            {owner_factor.owner: owner_factor.factor for owner_factor in parameter.owners}
             for parameter in owned_parameters
         ]
         rows.append(
             [
-                name,
+                owner_name,
                 *(
-                    f"{factor_by_owner[name]:.2f}" if name in factor_by_owner else ""
-                    for factor_by_owner in factors_by_parameter
+                    f"{factor_by_owner[owner_name]:.2f}" if owner_name in factor_by_owner else ""
+                    for factor_by_owner in factors_of_parameters
                 ),
             ]
         )
@@ -255,8 +260,12 @@ def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
             f"{', '.join(parameters_outside)} came out beyond what was thought before: is something"
             " missing in the model, or is the range wrong?"
         )
-    owners = {owner.owner for parameter in estimation.parameters for owner in parameter.owners}
-    if owners and len(estimation.groups) < FEWEST_GROUPS_WITH_STATISTICS:
+    owner_names = {
+        owner_factor.owner
+        for parameter in estimation.parameters
+        for owner_factor in parameter.owners
+    }
+    if owner_names and len(estimation.groups) < FEWEST_GROUPS_WITH_STATISTICS:
         yield (
             "with fewer than five groups the spread between groups is mostly assumed: 0.3 in"
             " logarithms, a factor of 1.35 either way"
@@ -272,9 +281,10 @@ def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
     )
     assumption_clause = "; partly assumed, as hardly a row is left over the parameters"
     yield f"noise of the rows: {noise_text}{assumption_clause if estimation.noise_assumed else ''}"
-    for heading, count in estimation.zeros.items():
+    for heading, zero_count in estimation.zeros.items():
         yield (
-            f"{with_noun(count, 'cell')} of {heading} {'is' if count == 1 else 'are'} 0 and left"
+            f"{with_noun(zero_count, 'cell')} of {heading} {'is' if zero_count == 1 else 'are'} 0"
+            " and left"
             " out, as errors are relative"
         )
     if estimation.ignored:

@@ -114,7 +114,7 @@ def main_findings(time_fits: Fitting) -> list[str]:
     time_fits : as for `fits_text`
     """
     best_answer = time_fits.answers[0]
-    lost_processors = {
+    lost_processors_by_name = {
         name: value for name, value in best_answer.values.items() if name.startswith(LOST)
     }
     words = Words(member=time_fits.member)
@@ -130,12 +130,12 @@ def main_findings(time_fits: Fitting) -> list[str]:
         *row_sentences,
         *([f"By {_name_with_title(best_answer)}: {limits_text}"] if limits_text else []),
     ]
-    if lost_processors:
-        cause, lost_to_cause = next(iter(lost_processors.items()))
+    if lost_processors_by_name:
+        lost_name, largest_loss = next(iter(lost_processors_by_name.items()))
         processors = float(best_answer.point["p"])
         sentences.append(
-            f"Most is lost to {cause[len(LOST) : -1]}:"
-            f" {plain_decimal(lost_to_cause.value or 0.0, 3)} of"
+            f"Most is lost to {lost_name[len(LOST) : -1]}:"
+            f" {plain_decimal(largest_loss.value or 0.0, 3)} of"
             f" {words.member_count(processors)}."
         )
     for name, value in best_answer.values.items():
@@ -202,26 +202,25 @@ def _prediction_by_law(time_fits: Fitting, best_answer: Answer, p: float) -> str
 
 
 def _prediction_and_ends(
-    time_fits: Fitting, name: str, time: Value, word_between_ends: str
+    time_fits: Fitting, name: str, predicted_time: Value, word_between_ends: str
 ) -> tuple[str, str]:
     """Return a predicted time and the ends of its interval in words, or the throughput p / T where
     throughputs were measured; the ends are empty without an interval.
     """
     if time_fits.rate is None:
-        return amount_text(time), ends_in_words(
-            time, word_between_ends
-        ) if time.low is not None else ""
+        return amount_text(predicted_time), ends_in_words(
+            predicted_time, word_between_ends
+        ) if predicted_time.low is not None else ""
     unit, unit_size = time_fits.rate
     processors = float(name[len(_TIME_NAME_PREFIX) : -1])
 
     def throughput_text(seconds: float | None) -> str:
         return f"{plain_decimal(processors / seconds / unit_size)} {unit}" if seconds else ""
 
-    if time.low is None:
-        return throughput_text(time.value), ""
-    return throughput_text(
-        time.value
-    ), f"{throughput_text(time.high)} {word_between_ends} {throughput_text(time.low)}"
+    if predicted_time.low is None:
+        return throughput_text(predicted_time.value), ""
+    low_text, high_text = map(throughput_text, (predicted_time.high, predicted_time.low))
+    return throughput_text(predicted_time.value), f"{low_text} {word_between_ends} {high_text}"
 
 
 def _name_with_title(answer: Answer) -> str:
@@ -251,19 +250,19 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     words : of the study
     """
     best_answer = time_fits.answers[0]
-    lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in time_fits.findings]
-    lines = [f"measured {line}" for line in lines]
+    sentences = [finding.removeprefix("Measured: ").rstrip(".") for finding in time_fits.findings]
+    sentences = [f"measured {sentence}" for sentence in sentences]
     asks_how_many = bool(_ASKS_HOW_MANY.match(words.title))
     size_noun = words.meanings.get(time_fits.size_path, "") or "size"
     if time_fits.has_law and (
         law_line := _law_line(best_answer, time_fits, asks_how_many, size_noun)
     ):
         # What the law leaves out stands before what it says.
-        law_position = bool(time_fits.growing_causes)
-        lines.insert(law_position, law_line)
+        law_insertion_index = bool(time_fits.growing_causes)
+        sentences.insert(law_insertion_index, law_line)
     if time_fits.has_law:
-        position = bool(time_fits.growing_causes)
-        lines[position:position] = [
+        law_index = bool(time_fits.growing_causes)
+        sentences[law_index:law_index] = [
             f"on p = {processors:g}: {_prediction_text(best_answer, processors)}"
             for processors in predicted_counts_in_title(words.title, best_answer)
         ][:1]
@@ -278,12 +277,12 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     ]
     refusal = refused_in_title(time_fits, words.title)
     if not (time_fits.has_law or refusal):
-        lines.append(time_fits.verdict)
+        sentences.append(time_fits.verdict)
     # What the title asks for stands first, also where it is an interval or unknown.
     asked_counts = _numbers_in(words.title)
-    bounds = [
-        line
-        for p, line in zip(time_fits.bounded, _bound_sentences(time_fits), strict=False)
+    bound_sentences = [
+        sentence
+        for p, sentence in zip(time_fits.bounded, _bound_sentences(time_fits), strict=False)
         if p in asked_counts
     ]
     lines = [*([refusal.cause] if refusal else []), *bounds[:1], *lines]
@@ -370,24 +369,28 @@ def prediction_table(time_fits: Fitting, words: Words) -> Decision | None:
     for each number of processors; None with fewer than two of them.
     """
     best_answer = time_fits.answers[0]
-    counts = [
+    processor_counts = [
         float(name[len(_TIME_NAME_PREFIX) : -1])
         for name in best_answer.values
         if name.startswith(_TIME_NAME_PREFIX)
     ]
-    efficiencies = [f"{_EFFICIENCY_NAME_PREFIX}{count:g}]" for count in counts]
-    if len(counts) < 2 or not all(name in best_answer.values for name in efficiencies):
+    efficiency_names = [
+        f"{_EFFICIENCY_NAME_PREFIX}{processor_count:g}]" for processor_count in processor_counts
+    ]
+    if len(processor_counts) < 2 or not all(
+        name in best_answer.values for name in efficiency_names
+    ):
         return None
     rows = [
         [
-            words.member_count(count),
+            words.member_count(processor_count),
             *(
                 value_amount(name, value.value, value.unit, value.ends)
-                for name in (f"{_TIME_NAME_PREFIX}{count:g}]", efficiency)
+                for name in (f"{_TIME_NAME_PREFIX}{processor_count:g}]", efficiency_name)
                 for value in [best_answer.values[name]]
             ),
         ]
-        for count, efficiency in zip(counts, efficiencies, strict=True)
+        for processor_count, efficiency_name in zip(processor_counts, efficiency_names, strict=True)
     ]
     return ["", "time", "efficiency"], rows
 
@@ -408,14 +411,14 @@ def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
     low, high = efficiency.ends
     low, high = (efficiency.value if end is None else end for end in (low, high))
     is_undecided = low < time_fits.efficiency <= high
-    truth = None if is_undecided else efficiency.value >= time_fits.efficiency
+    is_reached = None if is_undecided else efficiency.value >= time_fits.efficiency
     reason = f" ({percent(time_fits.efficiency)} lies within the interval)" if is_undecided else ""
-    word_and_place = with_noun_for_processors(
-        f"{verdict_word([truth])}, on p = {processors_in_title[0]:g}{reason}", words
+    verdict_text = with_noun_for_processors(
+        f"{verdict_word([is_reached])}, on p = {processors_in_title[0]:g}{reason}", words
     )
     # The same words as in the headline, which is left out then.
     sentence = _prediction_text(best_answer, processors_in_title[0])
-    return TitleAnswer(word_and_place, sentence, replaces_headline=False)
+    return TitleAnswer(verdict_text, sentence, replaces_headline=False)
 
 
 def _size_clause(time_fits: Fitting, size_noun: str) -> str:
@@ -456,9 +459,9 @@ def _size_text(size: Value, goal: str, noun: str = "") -> str:
     return f"{phrase}, between {low_size} and {_size_with_separators(size.high)}."
 
 
-def _size_with_separators(number: float) -> str:
+def _size_with_separators(size: float) -> str:
     """Write a size with separated thousands."""
-    text = plain_decimal(number)
+    text = plain_decimal(size)
     return f"{int(text):,}" if text.isdigit() else text
 
 
@@ -652,8 +655,8 @@ def _laws_that_differ(answer: Answer, time_fits: Fitting) -> list[Answer]:
     the largest speed-up; an empty list if they agree, or if the data exclude the fit.
     """
     laws = [law for law in time_fits.undistinguished if "largest_speedup" in law.values]
-    is_agreed = answer not in laws or all(_agree_on_speedup(answer, law) for law in laws)
-    return [] if is_agreed else laws
+    do_laws_agree = answer not in laws or all(_agree_on_speedup(answer, law) for law in laws)
+    return [] if do_laws_agree else laws
 
 
 def _difference_sentence(answer: Answer, laws: Sequence[Answer], time_fits: Fitting) -> str:
@@ -663,14 +666,14 @@ def _difference_sentence(answer: Answer, laws: Sequence[Answer], time_fits: Fitt
     beginning = f"Beyond p = {max(time_fits.p):g}, the laws that describe the rows differ"
     if predicted_text := _farthest_prediction_text(answer, time_fits):
         return f"{beginning}: {predicted_text}."
-    speedups_by_law = [
+    speedup_texts = [
         f"by {law.model}, speed-up"
         f" {'still rises, to' if _still_rises(law) else 'is at most'}"
         f" {plain_decimal(law['largest_speedup'] or 0.0, 3)}, at"
         f" p = {law['largest_speedup_processors']:g}"
         for law in laws
     ]
-    return f"{beginning}: {'; '.join(speedups_by_law)}."
+    return f"{beginning}: {'; '.join(speedup_texts)}."
 
 
 def _farthest_prediction_text(answer: Answer, time_fits: Fitting) -> str:
@@ -707,12 +710,13 @@ def _agree_on_speedup(law: Answer, rival: Answer) -> bool:
     """
     # Of a level curve, the number with the largest value means nothing.
     are_level = all("level_processors" in answer.values for answer in (law, rival))
-    place_name = "level_processors" if are_level else "largest_speedup_processors"
-    pairs = [
-        sorted((law[name] or 0.0, rival[name] or 0.0)) for name in ("largest_speedup", place_name)
+    processors_name = "level_processors" if are_level else "largest_speedup_processors"
+    ascending_pairs = [
+        sorted((law[name] or 0.0, rival[name] or 0.0))
+        for name in ("largest_speedup", processors_name)
     ]
     return _still_rises(law) == _still_rises(rival) and all(
-        high <= LARGEST_DISAGREEMENT * low for low, high in pairs
+        high <= LARGEST_DISAGREEMENT * low for low, high in ascending_pairs
     )
 
 
@@ -723,7 +727,7 @@ def _reason_to_doubt_rise(answer: Answer, time_fits: Fitting) -> str:
     doubts = []
     if time_fits.growing_causes and answer is time_fits.answers[0]:
         doubts.append(f", without the growth of {join_phrases([*time_fits.growing_causes])}")
-    places_by_rival = {
+    processors_by_rival = {
         rival.model: rival["largest_speedup_processors"]
         for rival in time_fits.answers
         if rival is not answer
@@ -732,8 +736,8 @@ def _reason_to_doubt_rise(answer: Answer, time_fits: Fitting) -> str:
         and rival["largest_speedup_processors"] != rival["most_processors"]
     }
     doubts += [
-        f"; by {rival_model} it is highest at p = {place:g}"
-        for rival_model, place in places_by_rival.items()
+        f"; by {rival_model} it is highest at p = {processors:g}"
+        for rival_model, processors in processors_by_rival.items()
     ]
     return "".join(doubts)
 
@@ -834,31 +838,40 @@ def _draw_efficiencies(axes: Axes, time_fits: Fitting) -> None:
     """
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 
-    measured_p, measured_times = np.array(time_fits.p), np.array(time_fits.time)
-    base_processors = float(measured_p.min())
+    measured_counts, measured_times = np.array(time_fits.p), np.array(time_fits.time)
+    base_processors = float(measured_counts.min())
 
-    def efficiencies(p: Array, time: Array, base_time: float) -> Array:
+    def efficiencies(processor_counts: Array, times: Array, base_time: float) -> Array:
         """Return the efficiencies at numbers of processors in percent."""
-        ratios: Array = base_time / time * (1.0 if time_fits.weak_scaling else base_processors / p)
+        ratios: Array = (
+            base_time
+            / times
+            * (1.0 if time_fits.weak_scaling else base_processors / processor_counts)
+        )
         return ratios / 0.01
 
     for curve, (colour, _, dashes) in zip(
         time_fits.curves[:MOST_CURVES], STROKES[1:], strict=False
     ):
-        p, time = np.array(curve.p), np.array(curve.time)
-        base_time = float(np.interp(base_processors, p, time))
-        axes.plot(p, efficiencies(p, time, base_time), color=colour, linestyle=dashes)
-    base_time = float(np.median(measured_times[measured_p == base_processors]))
-    measured_efficiencies = efficiencies(measured_p, measured_times, base_time)
+        processor_counts, times = np.array(curve.p), np.array(curve.time)
+        base_time = float(np.interp(base_processors, processor_counts, times))
+        axes.plot(
+            processor_counts,
+            efficiencies(processor_counts, times, base_time),
+            color=colour,
+            linestyle=dashes,
+        )
+    base_time = float(np.median(measured_times[measured_counts == base_processors]))
+    measured_efficiencies = efficiencies(measured_counts, measured_times, base_time)
     axes.plot(
-        measured_p,
+        measured_counts,
         measured_efficiencies,
         linestyle="",
         marker="o",
         color=STROKES[0][0],
         markersize=4,
     )
-    lines_drawn = [*axes.lines]
+    drawn_lines = [*axes.lines]
     goal_percent = time_fits.efficiency / 0.01
     axes.axhline(goal_percent, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
     axes.set_ylim(bottom=0.0)
@@ -867,4 +880,4 @@ def _draw_efficiencies(axes: Axes, time_fits: Fitting) -> None:
             "efficiency" if base_processors == 1 else f"efficiency over {base_processors:g}", "%"
         )
     )
-    write_limit(axes, goal_percent, f"limit {percent(time_fits.efficiency)}", lines_drawn)
+    write_limit(axes, goal_percent, f"limit {percent(time_fits.efficiency)}", drawn_lines)

@@ -54,10 +54,10 @@ def grain_blocks(points: Sequence[GrainPoint]) -> Iterator[TextBlock]:
             if point.figure == figure.name
         ]
         if rows:
-            value_heading = "million a second" if figure.throughput else "T0 / TN"
+            value_heading = "million a second" if figure.is_throughput else "T0 / TN"
             headings = [
-                figure.x,
-                LINE_TITLES[figure.line],
+                figure.x_input,
+                LINE_TITLES[figure.line_input],
                 "time of a grain",
                 value_heading,
                 "from",
@@ -69,17 +69,19 @@ def grain_blocks(points: Sequence[GrainPoint]) -> Iterator[TextBlock]:
 
 def _value_text(figure: GrainFigure, value: float) -> str:
     """Return a value of a figure as text: accesses a second, or a grain efficiency."""
-    return f"{value / 1e6:.4g}" if figure.throughput else f"{value:.3f}"
+    return f"{value / 1e6:.4g}" if figure.is_throughput else f"{value:.3f}"
 
 
-def write_grain(points: Sequence[GrainPoint], title: str, cores: int, folder: Path) -> list[Path]:
+def write_grain(
+    points: Sequence[GrainPoint], title: str, core_count: int, folder: Path
+) -> list[Path]:
     """Write ``points.csv`` and a picture of each figure that has points.
 
     Parameters
     ----------
     points : as measured
     title : of the grain
-    cores : that ran it
+    core_count : that ran it
     folder : to write into
     """
     from slipstick_pictures.files import write_picture
@@ -95,7 +97,7 @@ def write_grain(points: Sequence[GrainPoint], title: str, cores: int, folder: Pa
         points_of_figure = [point for point in points if point.figure == figure.name]
         if points_of_figure:
             path = folder / f"{figure.name}.png"
-            heading = f"{figure.title}, {cores} cores: {title}"
+            heading = f"{figure.title}, {core_count} cores: {title}"
             write_picture(partial(draw_grain, points_of_figure, heading), path)
             paths.append(path)
     return paths
@@ -113,17 +115,17 @@ def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
     picture = new_figure(7.5, 4.2)
     axes = picture.subplots()
     line_names = list(dict.fromkeys(point.line for point in points))
-    scale = 1e6 if figure.throughput else 1.0
+    unit_size = 1e6 if figure.is_throughput else 1.0
     for line_index, line_name in enumerate(line_names):
-        x, value, low, high = (
+        line_x_values, line_values, low_ends, high_ends = (
             np.array(values, dtype=float)
             for values in zip(
                 *[
                     (
                         point.x,
-                        point.value / scale,
-                        point.low / scale,
-                        point.high / scale,
+                        point.value / unit_size,
+                        point.low / unit_size,
+                        point.high / unit_size,
                     )
                     for point in points
                     if point.line == line_name
@@ -131,17 +133,19 @@ def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
                 strict=True,
             )
         )
-        axes.plot(x, value, label=with_commas(line_name), **stroke(line_index))
-        draw_intervals(axes, x, value, low, high, stroke(line_index)["color"])
-    if figure.x != "competitors":
+        axes.plot(line_x_values, line_values, label=with_commas(line_name), **stroke(line_index))
+        draw_intervals(
+            axes, line_x_values, line_values, low_ends, high_ends, stroke(line_index)["color"]
+        )
+    if figure.x_input != "competitors":
         axes.set_xscale("symlog", linthresh=4)
     x_values = sorted({point.x for point in points})
     axes.set_xticks(x_values, [plain_decimal(x_value) for x_value in x_values])
     axes.set_xticks([], minor=True)
-    axes.set_xlabel(X_TITLES[figure.x])
+    axes.set_xlabel(X_TITLES[figure.x_input])
     axes.set_ylabel(
-        "million accesses a second" if figure.throughput else "grain efficiency T0 / TN"
+        "million accesses a second" if figure.is_throughput else "grain efficiency T0 / TN"
     )
     axes.set_ylim(bottom=0)
     handles, labels = axes.get_legend_handles_labels()
-    return with_title_and_legend(picture, title, LINE_TITLES[figure.line], handles, labels)
+    return with_title_and_legend(picture, title, LINE_TITLES[figure.line_input], handles, labels)

@@ -18,7 +18,13 @@ from slipstick.report.formatting import (
     quantity,
     wrapped,
 )
-from slipstick_measure.loads import Demand, LoadTest, beside_tiers, demands, think_time
+from slipstick_measure.loads import (
+    Demand,
+    LoadTest,
+    demands,
+    response_time_beside_tiers,
+    think_time,
+)
 from slipstick_measure.results import LoadedStation, LoadFitting, PredictedResponse
 from slipstick_pictures.look import (
     STROKES,
@@ -32,56 +38,58 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def load_text(test: LoadTest) -> str:
+def load_text(load_test: LoadTest) -> str:
     """Return a load test, and the demands that operational laws derive from it, as text.
 
     Parameters
     ----------
-    test : the load test
+    load_test : the load test
     """
-    tier_demands = demands(test)
-    blocks = [_table_text(test)]
+    tier_demands = demands(load_test)
+    blocks = [_table_text(load_test)]
     if tier_demands:
         blocks += [
             "demands by the utilization law, D = U c / X",
-            _demands_table(test, tier_demands),
+            _demands_table(load_test, tier_demands),
         ]
-    blocks += [wrapped(sentence) for sentence in load_sentences(test, tier_demands)]
+    blocks += [wrapped(sentence) for sentence in load_sentences(load_test, tier_demands)]
     return ascii_only("\n\n".join(blocks) + "\n")
 
 
-def _table_text(test: LoadTest) -> str:
+def _table_text(load_test: LoadTest) -> str:
     """Return the rows of a load test as a table, without columns that have no values."""
-    headings = ["work"] if len(test.workloads) > 1 else []
+    headings = ["work"] if len(load_test.workloads) > 1 else []
     headings += [
-        "users" if test.rows[0].users is not None else "rate",
+        "users" if load_test.rows[0].users is not None else "rate",
         "throughput",
         "mean response",
     ]
-    headings += [f"{100 * quantile:g} %" for quantile in test.quantiles]
-    headings += [f"{tier} busy" for tier in test.tiers]
-    has_think_times = any(row.think_time is not None for row in test.rows)
+    headings += [f"{100 * quantile:g} %" for quantile in load_test.quantiles]
+    headings += [f"{tier} busy" for tier in load_test.tiers]
+    has_think_times = any(row.think_time is not None for row in load_test.rows)
     headings += ["think time"] if has_think_times else []
     rows = []
-    for row in test.rows:
+    for row in load_test.rows:
         load_cell = f"{row.users:g}" if row.users is not None else quantity(row.rate, "1/s")
-        cells = [row.workload] if len(test.workloads) > 1 else []
+        cells = [row.workload] if len(load_test.workloads) > 1 else []
         cells += [load_cell, quantity(row.throughput, "1/s"), quantity(row.response, "s")]
-        cells += [quantity(row.quantiles.get(quantile), "s") for quantile in test.quantiles]
-        cells += [percent(row.utilization.get(tier)) for tier in test.tiers]
+        cells += [quantity(row.quantiles.get(quantile), "s") for quantile in load_test.quantiles]
+        cells += [percent(row.utilization.get(tier)) for tier in load_test.tiers]
         cells += [quantity(row.think_time, "s")] if has_think_times else []
         rows.append(cells)
-    used_columns = [
-        column for column in range(len(headings)) if any(row[column] != NOTHING for row in rows)
+    used_column_indices = [
+        column_index
+        for column_index in range(len(headings))
+        if any(row[column_index] != NOTHING for row in rows)
     ]
     return plain_table(
-        [headings[column] for column in used_columns],
-        [[row[column] for column in used_columns] for row in rows],
-        range(len(used_columns)),
+        [headings[column_index] for column_index in used_column_indices],
+        [[row[column_index] for column_index in used_column_indices] for row in rows],
+        range(len(used_column_indices)),
     )
 
 
-def _demands_table(test: LoadTest, tier_demands: Sequence[Demand]) -> str:
+def _demands_table(load_test: LoadTest, tier_demands: Sequence[Demand]) -> str:
     """Return a table with the demand of each tier, its largest residual, and the throughput at
     which it saturates.
     """
@@ -99,32 +107,32 @@ def _demands_table(test: LoadTest, tier_demands: Sequence[Demand]) -> str:
     return plain_table(headings, rows, range(1, len(headings)))
 
 
-def load_sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
+def load_sentences(load_test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     """Return sentences on what limits the throughput, on the think time, and on unexplained
     response time.
     """
     sentences = []
     if tier_demands:
-        first_saturated = min(tier_demands, key=lambda demand: demand.saturation_rate)
+        first_saturated_demand = min(tier_demands, key=lambda demand: demand.saturation_rate)
         sentences.append(
-            f"{first_saturated.tier} saturates first, at"
-            f" {quantity(first_saturated.saturation_rate, '1/s')},"
+            f"{first_saturated_demand.tier} saturates first, at"
+            f" {quantity(first_saturated_demand.saturation_rate, '1/s')},"
             " if its"
             " demand stays the same."
         )
-    mean_think_time = think_time(test)
-    if mean_think_time is not None and len(test.workloads) == 1:
-        sentences.append(_think_sentence(test, mean_think_time))
-    reasons = dict.fromkeys(row.unsteady for row in test.rows if row.unsteady)
+    mean_think_time = think_time(load_test)
+    if mean_think_time is not None and len(load_test.workloads) == 1:
+        sentences.append(_think_sentence(load_test, mean_think_time))
+    reasons = dict.fromkeys(row.unsteady for row in load_test.rows if row.unsteady)
     sentences += [f"There is no think time by Little's law where {reason}." for reason in reasons]
-    time_beside = beside_tiers(test, tier_demands)
+    time_beside = response_time_beside_tiers(load_test, tier_demands)
     if tier_demands and time_beside:
         sentences.append(
             f"At the lowest load, {quantity(time_beside, 's')} of the response time are outside the"
             " measured tiers."
         )
     tiers_of_one_server = [
-        demand.tier for demand in tier_demands if demand.tier not in test.servers
+        demand.tier for demand in tier_demands if demand.tier not in load_test.servers
     ]
     if tiers_of_one_server:
         sentences.append(
@@ -132,7 +140,7 @@ def load_sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
             f" {tiers_of_one_server[0]} has four, write --servers {tiers_of_one_server[0]}=4."
         )
     if tier_demands:
-        sentences.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
+        sentences.append(f"slipstick import {load_test.file} -o model.yaml makes a network of it.")
     return sentences
 
 
@@ -140,10 +148,10 @@ _NEGLIGIBLE_THINK_SHARE = 0.05
 """Part of a response time below which a think time is as good as none."""
 
 
-def _think_sentence(test: LoadTest, mean_think_time: float) -> str:
+def _think_sentence(load_test: LoadTest, mean_think_time: float) -> str:
     """Return a sentence on the think time; a think time near zero or below it is explained."""
     response_times = [
-        row.response for row in test.rows if row.think_time is not None and row.response
+        row.response for row in load_test.rows if row.think_time is not None and row.response
     ]
     shortest_time = min(response_times, default=0.0)
     if mean_think_time < -_NEGLIGIBLE_THINK_SHARE * shortest_time:
@@ -156,10 +164,10 @@ def _think_sentence(test: LoadTest, mean_think_time: float) -> str:
     return f"Users think {quantity(mean_think_time, 's')} on average, by Little's law."
 
 
-def load_test_as_data(test: LoadTest) -> dict[str, Any]:
+def load_test_as_data(load_test: LoadTest) -> dict[str, Any]:
     """Return a load test as plain data, with its demands."""
     return {
-        "file": test.file,
+        "file": load_test.file,
         "rows": [
             {
                 "users": row.users,
@@ -171,7 +179,7 @@ def load_test_as_data(test: LoadTest) -> dict[str, Any]:
                 "think_time": row.think_time,
                 "workload": row.workload,
             }
-            for row in test.rows
+            for row in load_test.rows
         ],
         "demands": {
             demand.tier: {
@@ -180,9 +188,9 @@ def load_test_as_data(test: LoadTest) -> dict[str, Any]:
                 "each": list(demand.demand_by_row),
                 "saturates": demand.saturation_rate,
             }
-            for demand in demands(test)
+            for demand in demands(load_test)
         },
-        "think_time": think_time(test),
+        "think_time": think_time(load_test),
     }
 
 
@@ -227,7 +235,7 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     )
     if load_fitting.think is not None:
         sentences.append(f"Users think {quantity(load_fitting.think, 's')}, by Little's law.")
-        sentences += _busy_users_sentence(load_fitting.think, best_station, load_fitting.quantile)
+        sentences += _busy_users_sentences(load_fitting.think, best_station, load_fitting.quantile)
     sentences += [
         _prediction_text(load_fitting, prediction) for prediction in load_fitting.predictions
     ]
@@ -241,17 +249,20 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     return [*sentences, *_overload_sentences(load_fitting)]
 
 
-def _busy_users_sentence(think: float, station: LoadedStation, quantile: float | None) -> list[str]:
+def _busy_users_sentences(
+    mean_think_time: float, station: LoadedStation, quantile: float | None
+) -> list[str]:
     """Return a sentence on the number of users that keep the station busy if none waits: where the
     asymptotic bounds of the throughput, N / (Z + R) and the saturation rate, meet. Return nothing
     if means are unknown.
     """
     saturation_rate = station.saturates
-    users = (max(think, 0.0) + station.least_response) * saturation_rate
-    if quantile is not None or not isfinite(users):
+    user_count = (max(mean_think_time, 0.0) + station.least_response) * saturation_rate
+    if quantile is not None or not isfinite(user_count):
         return []
     sentence = (
-        f"More than about {plain_decimal(max(users, 1.0), 2)} users bring little throughput: so"
+        f"More than about {plain_decimal(max(user_count, 1.0), 2)} users bring little throughput:"
+        " so"
         " many keep the station busy if none of them waits."
     )
     return [sentence]
@@ -280,9 +291,9 @@ def _load_text(load_fitting: LoadFitting, load: float) -> str:
     return f"{load:g} {'user' if load == 1 else 'users'}"
 
 
-def _interval_text(load_fitting: LoadFitting, name: str) -> str:
+def _interval_text(load_fitting: LoadFitting, parameter_name: str) -> str:
     """Return the interval of a fitted time in brackets; empty if it has none."""
-    ends = load_fitting.between.get(name)
+    ends = load_fitting.between.get(parameter_name)
     return f" ({quantity(ends[0], 's')} to {quantity(ends[1], 's')})" if ends else ""
 
 
@@ -300,10 +311,10 @@ def _prediction_text(load_fitting: LoadFitting, prediction: PredictedResponse) -
 
 def _fitted_rows_table(load_fitting: LoadFitting) -> str:
     """Return a table of the measured times and percentiles beside the times of the best station."""
-    percentiles = list(load_fitting.points[0].percentiles)
+    shown_quantiles = list(load_fitting.points[0].percentiles)
     load_heading = "users" if load_fitting.think is not None else "rate"
     headings = [load_heading, f"measured {_statistic_text(load_fitting)}", "station", "error"]
-    for quantile in percentiles:
+    for quantile in shown_quantiles:
         headings += [f"measured {100 * quantile:g} %", "station"]
     rows = []
     for point in load_fitting.points:
@@ -315,7 +326,7 @@ def _fitted_rows_table(load_fitting: LoadFitting) -> str:
         cells.append(f"{100 * (point.fitted / point.measured - 1):+.1f} %")
         cells += [
             quantity(time, "s")
-            for shown_quantile in percentiles
+            for shown_quantile in shown_quantiles
             for time in point.percentiles[shown_quantile]
         ]
         rows.append(cells)

@@ -64,23 +64,25 @@ _SHARE_NAMES = ("efficiency", "load_balance", "communication_efficiency", "one_p
 
 
 def measured_table(
-    name: str,
+    table_name: str,
     answers: Sequence[Answer],
-    hidden: Sequence[str] = (),
-    rate: tuple[str, float] | None = None,
+    hidden_prefixes: Sequence[str] = (),
+    throughput_unit: tuple[str, float] | None = None,
 ) -> ResultTable:
     """Return the table of measured runs: a row for each number of processors, a column for each
     value.
 
     Parameters
     ----------
-    name : of the rows in results.csv
+    table_name : of the rows in results.csv
     answers : one for each size and number of processors
-    hidden : beginnings of values that are not shown
-    rate : unit of throughputs as their file writes it, and its size in base units
+    hidden_prefixes : beginnings of values that are not shown
+    throughput_unit : unit of throughputs as their file writes it, and its size in base units
     """
     has_extra_work = any(f"{LOST}extra work]" in answer.values for answer in answers)
-    hidden = tuple(hidden) if has_extra_work else (*hidden, "concurrency")
+    hidden_prefixes = (
+        tuple(hidden_prefixes) if has_extra_work else (*hidden_prefixes, "concurrency")
+    )
     columns = [
         ResultColumn("case", [None] * len(answers), on_page=False),
         ResultColumn(
@@ -97,9 +99,9 @@ def measured_table(
         column_title = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
         title = _TITLES.get(value_name, column_title)
         format_value = as_percent if value_name in _SHARE_NAMES else _value_cell
-        if value_name == "throughput" and rate:
-            title = f"throughput [{rate[0]}]" if rate[0] else title
-            format_value = partial(_throughput_text, rate[1])
+        if value_name == "throughput" and throughput_unit:
+            title = f"throughput [{throughput_unit[0]}]" if throughput_unit[0] else title
+            format_value = partial(_throughput_text, throughput_unit[1])
         columns.append(
             ResultColumn.from_values(
                 value_name,
@@ -108,11 +110,13 @@ def measured_table(
                 title=title,
                 written=format_value,
                 on_page=(value_name in _TITLES or bool(cause))
-                and not value_name.startswith(hidden),
+                and not value_name.startswith(hidden_prefixes),
             )
         )
-    reason_by_row = {row: answer.failed for row, answer in enumerate(answers) if answer.failed}
-    return ResultTable(name, columns, Provenance.of(answers), reason_by_row)
+    reason_by_row = {
+        row_index: answer.failed for row_index, answer in enumerate(answers) if answer.failed
+    }
+    return ResultTable(table_name, columns, Provenance.of(answers), reason_by_row)
 
 
 def _size_text(value: float | None, unit: str, ends: Ends) -> str:
@@ -141,7 +145,7 @@ def measured_text(
     title: str = "",
     source: str = "",
     statistic: str = "median",
-    rate: tuple[str, float] | None = None,
+    throughput_unit: tuple[str, float] | None = None,
     member: str = "processor",
 ) -> str:
     """Return the account of measured runs as text: times and speed-up, processors lost by cause,
@@ -152,7 +156,7 @@ def measured_text(
     answers : one for each size and number of processors
     title, source : what the data say of themselves
     statistic : how repetitions became one value
-    rate : as for `measured_table`
+    throughput_unit : as for `measured_table`
     member : what one of the processors is called
     """
     words = Words(member=member)
@@ -166,7 +170,7 @@ def measured_text(
     notes = dict.fromkeys(note for answer in answers for note in answer.notes)
     blocks = [
         "\n".join(head_lines),
-        _times_table(answers, statistic, rate, words),
+        _times_table(answers, statistic, throughput_unit, words),
         _losses_table(answers, words),
         wrapped(largest_loss_sentence(answers, words)),
         _comparison_with_one_processor(answers),
@@ -182,7 +186,10 @@ def notes_text(notes: Iterable[Problem]) -> str:
 
 
 def _times_table(
-    answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | None, words: Words
+    answers: Sequence[Answer],
+    statistic: str,
+    throughput_unit: tuple[str, float] | None,
+    words: Words,
 ) -> str:
     """Return, as text, the table of times and derived values of measured runs; the range of
     repetitions is in brackets.
@@ -198,17 +205,19 @@ def _times_table(
         f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions, in brackets the"
         " least and the largest\n\n"
     )
-    table = measured_table("", solved_answers, (LOST, "one_processor"), rate)
+    table = measured_table("", solved_answers, (LOST, "one_processor"), throughput_unit)
     headings, rows, _ = table_texts(replace(table, provenance=None), is_markdown=False)
-    columns = [
-        column for column in range(len(headings)) if any(row[column] != NOTHING for row in rows)
+    used_column_indices = [
+        column_index
+        for column_index in range(len(headings))
+        if any(row[column_index] != NOTHING for row in rows)
     ]
-    cells = [[row[column] for column in columns] for row in rows]
-    titles = [headings[column] for column in columns]
+    used_cells = [[row[column_index] for column_index in used_column_indices] for row in rows]
+    titles = [headings[column_index] for column_index in used_column_indices]
     if titles[0] == "p" and words.member != "processor":
         titles[0] = words.members
     return (repetitions_text if has_spread else "") + plain_table(
-        titles, cells, range(len(columns))
+        titles, used_cells, range(len(used_column_indices))
     )
 
 
@@ -318,12 +327,12 @@ def largest_loss_sentence(answers: Sequence[Answer], words: Words = NO_WORDS) ->
     )
     if lost_processors <= _NEGLIGIBLE_LOSS:
         return ""
-    place_text = with_noun_for_processors(f"Of p = {_coordinates_text(answer)}", words)
+    beginning = with_noun_for_processors(f"Of p = {_coordinates_text(answer)}", words)
     if cause == "lost":
         lost_text = three_digits(lost_processors)
-        return f"{place_text}, {lost_text} are lost; the data do not say to what."
+        return f"{beginning}, {lost_text} are lost; the data do not say to what."
     return (
-        f"{place_text}, {three_digits(lost_processors)} are lost to {_shortened_cause(cause)},"
+        f"{beginning}, {three_digits(lost_processors)} are lost to {_shortened_cause(cause)},"
         " more than to anything else."
     )
 
@@ -338,7 +347,7 @@ def with_noun_for_processors(text: str, words: Words) -> str:
     ... )
     '64 threads are 2 times the largest measured'
     """
-    counted_text = _PLACE_PATTERN.sub(lambda place: words.member_count(float(place[1])), text)
+    counted_text = _PLACE_PATTERN.sub(lambda match: words.member_count(float(match[1])), text)
     return _PROCESSORS_WORD.sub(words.members, counted_text)
 
 

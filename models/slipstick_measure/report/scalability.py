@@ -28,14 +28,14 @@ def scalability_text(scalability: MeasuredScalability) -> str:
     """
     paragraphs = [_sizes_table(scalability, way) for way in WAYS]
     paragraphs.append(_ratio_matrix_text(scalability))
-    if scalability.sources:
+    if scalability.latency_by_run_and_cause:
         paragraphs.append(_sources_text(scalability))
     return "\n\n".join(paragraphs) + "\n"
 
 
 def _goal_text(scalability: MeasuredScalability, way: str) -> str:
     """Return the goal of a way of scaling, in words."""
-    goal_text = _goal_value_text(scalability, way, scalability.goals[way])
+    goal_text = _goal_value_text(scalability, way, scalability.goal_by_way[way])
     return {
         TIME: f"time-bound: {goal_text} each",
         EFFICIENCY: f"efficiency-conserved: {goal_text} each",
@@ -68,14 +68,14 @@ def _sizes_table(scalability: MeasuredScalability, way: str) -> str:
     """
     rows = [
         [
-            str(count),
-            *_run_texts(scalability.runs[way][count]),
+            str(processor_count),
+            *_run_texts(scalability.run_by_way_and_processors[way][processor_count]),
             " to ".join(
                 _goal_value_text(scalability, way, value)
-                for value in scalability.reached[way][count]
+                for value in scalability.range_by_way_and_processors[way][processor_count]
             ),
         ]
-        for count in scalability.processors
+        for processor_count in scalability.processors
     ]
     column_title = f"{_memory_noun(scalability)} a processor" if way == MEMORY else way
     headings = ["processors", "size", "time", "efficiency", "latency", f"measured {column_title}"]
@@ -114,7 +114,7 @@ def _ratio_matrix_text(scalability: MeasuredScalability) -> str:
         ]
         for smaller_count in processor_counts[:-1]
     ]
-    headings = ["from", *(f"to {count}" for count in processor_counts[1:])]
+    headings = ["from", *(f"to {processor_count}" for processor_count in processor_counts[1:])]
     explanation = (
         "scalability L / L' from fewer processors to more, at equal time / efficiency / memory; 1"
         " is scalable,\nand - is where no measured size reaches the goal"
@@ -122,23 +122,31 @@ def _ratio_matrix_text(scalability: MeasuredScalability) -> str:
     return f"{explanation}\n\n{plain_table(headings, rows, range(len(headings)))}"
 
 
-def _ratio_text(value: float | None) -> str:
+def _ratio_text(ratio: float | None) -> str:
     """Return a ratio as text; a dash if it is missing."""
-    return NOTHING if value is None else f"{value:.2f}"
+    return NOTHING if ratio is None else f"{ratio:.2f}"
 
 
 def _sources_text(scalability: MeasuredScalability) -> str:
     """Return a table of the average latency of a processor by source."""
-    names = list(dict.fromkeys(name for causes in scalability.sources.values() for name in causes))
+    cause_names = list(
+        dict.fromkeys(
+            cause_name
+            for latency_by_cause in scalability.latency_by_run_and_cause.values()
+            for cause_name in latency_by_cause
+        )
+    )
     rows = [
         [
-            str(count),
+            str(processor_count),
             NOTHING if math.isnan(size) else plain_decimal(size),
-            *(quantity(causes.get(name), "s") for name in names),
+            *(quantity(latency_by_cause.get(cause_name), "s") for cause_name in cause_names),
         ]
-        for (count, size), causes in sorted(scalability.sources.items())
+        for (processor_count, size), latency_by_cause in sorted(
+            scalability.latency_by_run_and_cause.items()
+        )
     ]
-    headings = ["processors", "size", *names]
+    headings = ["processors", "size", *cause_names]
     title = "average latency of a processor by source"
     return f"{title}\n\n{plain_table(headings, rows, range(len(headings)))}"
 
@@ -147,11 +155,11 @@ def scalability_document(scalability: MeasuredScalability) -> dict[str, Any]:
     """Return the goals, runs, ratios and sources of latency as plain data."""
     processor_counts = scalability.processors
     return {
-        "goals": dict(scalability.goals),
+        "goals": dict(scalability.goal_by_way),
         "runs": [
-            {"way": way, "processors": count, **run._asdict(), "latency": run.latency}
+            {"way": way, "processors": processor_count, **run._asdict(), "latency": run.latency}
             for way in WAYS
-            for count, run in scalability.runs[way].items()
+            for processor_count, run in scalability.run_by_way_and_processors[way].items()
             if run is not None
         ],
         "scalability": [
@@ -163,7 +171,14 @@ def scalability_document(scalability: MeasuredScalability) -> dict[str, Any]:
             and (ratio := scalability.latency_ratio(way, smaller_count, larger_count)) is not None
         ],
         "sources": [
-            {"processors": count, "size": None if math.isnan(size) else size, "latency": causes}
-            for (count, size), causes in scalability.sources.items()
+            {
+                "processors": processor_count,
+                "size": None if math.isnan(size) else size,
+                "latency": latency_by_cause,
+            }
+            for (
+                processor_count,
+                size,
+            ), latency_by_cause in scalability.latency_by_run_and_cause.items()
         ],
     }

@@ -69,7 +69,7 @@ _HeadingsAndRows = tuple[list[str], list[list[str]]]
 def trace_text(views: TraceViews) -> str:
     """Return a trace as text for the terminal: the account, then each view as a table."""
     return (
-        f"{measured_text([views.answer], views.file)}\n{terminal_blocks(_tables_of_trace(views))}"
+        f"{measured_text([views.answer], views.file)}\n{terminal_blocks(_blocks_of_trace(views))}"
     )
 
 
@@ -85,7 +85,7 @@ def trace_sentence(views: TraceViews) -> str:
     sentence = f"{answer.point['p']:g} processors for {amount_text(answer.values['time'])}"
     if not answer.account:
         return sentence
-    largest_losses = _losses_by_size(answer)
+    largest_losses = _sorted_losses(answer)
     losses_text = ", ".join(
         f"{plain_decimal(loss, 3)} to {_shortened_name(cause)}"
         for loss, cause in largest_losses[:_MOST_CAUSES_IN_SENTENCE]
@@ -119,7 +119,7 @@ def trace_headline(views: TraceViews, words: Words) -> str:
     losses_text = join_phrases(
         [
             f"{plain_decimal(loss, 3)} are lost to {_cause_of_lost_time(name, words)}"
-            for loss, name in _losses_by_size(answer)[:_MOST_CAUSES_IN_HEADLINE]
+            for loss, name in _sorted_losses(answer)[:_MOST_CAUSES_IN_HEADLINE]
         ]
     ).replace(" and ", ", and ", 1)
     loss_text = f"; {losses_text}" if losses_text else ""
@@ -128,13 +128,15 @@ def trace_headline(views: TraceViews, words: Words) -> str:
     )
 
 
-def _losses_by_size(answer: Answer) -> list[tuple[float, str]]:
+def _sorted_losses(answer: Answer) -> list[tuple[float, str]]:
     """Return the lost processors that are not negligible with their causes, most first."""
-    lost_by_cause = {
-        name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
+    loss_by_cause = {
+        cause[len(LOST) : -1]: answer[cause] or 0.0
+        for cause in answer.values
+        if cause.startswith(LOST)
     }
     return sorted(
-        ((loss, name) for name, loss in lost_by_cause.items() if loss > NEGLIGIBLE_LOSS),
+        ((loss, cause) for cause, loss in loss_by_cause.items() if loss > NEGLIGIBLE_LOSS),
         reverse=True,
     )
 
@@ -145,31 +147,39 @@ def traces_headline(views_by_title: Mapping[str, TraceViews], words: Words) -> s
     processors, differs, or if no trace loses most to it.
     """
     answers = [views.answer for views in views_by_title.values()]
-    losses = [_losses_by_size(answer) for answer in answers]
-    waits = [next((loss for loss in lost if ":" in loss[1]), (0.0, "")) for lost in losses]
-    kinds = {cause.partition(":")[0] for _, cause in waits}
+    losses_of_traces = [_sorted_losses(answer) for answer in answers]
+    largest_waits = [
+        next((loss for loss in losses if ":" in loss[1]), (0.0, "")) for losses in losses_of_traces
+    ]
+    wait_kinds = {cause.partition(":")[0] for _, cause in largest_waits}
     processor_counts = {float(answer.point["p"]) for answer in answers}
-    loses_most_to_wait = any(lost[:1] == [wait] for lost, wait in zip(losses, waits, strict=True))
-    if len(kinds) > 1 or len(processor_counts) > 1 or not (all(kinds) and loses_most_to_wait):
+    loses_most_to_wait = any(
+        losses[:1] == [wait] for losses, wait in zip(losses_of_traces, largest_waits, strict=True)
+    )
+    if (
+        len(wait_kinds) > 1
+        or len(processor_counts) > 1
+        or not (all(wait_kinds) and loses_most_to_wait)
+    ):
         return ""
-    cause = words.component_phrase(f"{kinds.pop()}:").strip()
+    cause = words.component_phrase(f"{wait_kinds.pop()}:").strip()
     members_text = f" of {words.member_count(processor_counts.pop())}"
     clauses = [
         f"{plain_decimal(wait, 3)}{members_text * (index == 0)} for {title}"
-        f" ({_others_in_words(answer, lost, wait)})"
-        for index, (title, answer, lost, (wait, _)) in enumerate(
-            zip(views_by_title, answers, losses, waits, strict=True)
+        f" ({_others_in_words(answer, losses, wait)})"
+        for index, (title, answer, losses, (wait, _)) in enumerate(
+            zip(views_by_title, answers, losses_of_traces, largest_waits, strict=True)
         )
     ]
     return f"on average {cause} takes {join_phrases(clauses)}"
 
 
-def _others_in_words(answer: Answer, losses: Sequence[tuple[float, str]], wait: float) -> str:
+def _others_in_words(answer: Answer, losses: Sequence[tuple[float, str]], wait_count: float) -> str:
     """Return in words how many processors do useful work, and how many are lost otherwise than to
     a wait.
     """
     idle_count = sum(loss for loss, cause in losses if cause == "idle")
-    rest_count = sum(loss for loss, _ in losses) - wait - idle_count
+    rest_count = sum(loss for loss, _ in losses) - wait_count - idle_count
     counts_and_verbs = [
         (answer["concurrency"] or 0.0, "do useful work"),
         (idle_count, "are idle or have ended"),
@@ -197,10 +207,10 @@ def trace_parts(views: TraceViews) -> Iterator[str]:
     views : of the trace
     """
     yield from (f"- {escape(note.message)}" for note in views.notes)
-    yield from markdown_blocks(_tables_of_trace(views))
+    yield from markdown_blocks(_blocks_of_trace(views))
 
 
-def _tables_of_trace(views: TraceViews) -> Iterator[TextBlock]:
+def _blocks_of_trace(views: TraceViews) -> Iterator[TextBlock]:
     """Yield the titles and tables of a trace: accesses, concurrency, and values by window."""
     remote_count = views.answer.find("remote_accesses")
     access_count = views.matrix.sum()
@@ -305,22 +315,24 @@ def _count_text(value: float) -> str:
 
 def _concurrency_table(views: TraceViews) -> _HeadingsAndRows:
     """Build the table of the time at each number of processors at useful work."""
-    time_by_level = views.concurrency
+    times = views.concurrency
     total_time = views.concurrency.sum()
-    levels = [
-        level for level in range(len(time_by_level)) if time_by_level[level] > 1e-9 * total_time
+    processor_counts = [
+        processor_count
+        for processor_count in range(len(times))
+        if times[processor_count] > 1e-9 * total_time
     ]
-    levels_per_row = max(1, -(-len(levels) // _MOST_ROWS))
+    counts_per_row = max(1, -(-len(processor_counts) // _MOST_ROWS))
     rows = []
-    for start in range(0, len(levels), levels_per_row):
-        levels_of_row = levels[start : start + levels_per_row]
-        time = float(time_by_level[levels_of_row].sum())
-        levels_text = (
-            f"{levels_of_row[0]}"
-            if len(levels_of_row) == 1
-            else f"{levels_of_row[0]} to {levels_of_row[-1]}"
+    for first_index in range(0, len(processor_counts), counts_per_row):
+        counts_of_row = processor_counts[first_index : first_index + counts_per_row]
+        time = float(times[counts_of_row].sum())
+        counts_text = (
+            f"{counts_of_row[0]}"
+            if len(counts_of_row) == 1
+            else f"{counts_of_row[0]} to {counts_of_row[-1]}"
         )
-        rows.append([levels_text, quantity(time, "s"), percent(time / total_time)])
+        rows.append([counts_text, quantity(time, "s"), percent(time / total_time)])
     return ["at useful work", "time", "part"], rows
 
 
@@ -380,8 +392,8 @@ def draw_traces(
         min(5.0, 1.6 + 0.14 * most_processors) if view in ("matrix", "utilization") else 2.1
     )
     names_by_line = _traces_by_line(traces) if view == "matrix" else [[name] for name in traces]
-    width = _width_of(traces, names_by_line) if view == "matrix" else _PICTURE_WIDTH
-    figure = new_figure(width, 0.6 + height_of_trace * len(names_by_line))
+    picture_width = _width_of(traces, names_by_line) if view == "matrix" else _PICTURE_WIDTH
+    figure = new_figure(picture_width, 0.6 + height_of_trace * len(names_by_line))
     draw_by_view = {
         "matrix": _draw_matrix,
         "utilization": _draw_utilization,
@@ -414,7 +426,8 @@ def draw_traces(
         )
         title_lines = textwrap.wrap(
             ": ".join(title_parts),
-            int(_LETTERS_PER_INCH * width / traces_in_line) - (6 if traces_in_line == 1 else 15),
+            int(_LETTERS_PER_INCH * picture_width / traces_in_line)
+            - (6 if traces_in_line == 1 else 15),
         )
         axes.set_title("\n".join(title_lines), loc="left", fontsize=9)
     return with_title_and_legend(figure, title)
@@ -433,14 +446,16 @@ def _traces_by_line(traces: Mapping[str, TraceViews]) -> list[list[str]]:
     """
     names_by_line: list[list[str]] = []
     for name, views in traces.items():
-        last_line = names_by_line[-1] if names_by_line else []
-        column_counts = [_used_column_count(traces[trace_name]) for trace_name in last_line]
+        names_of_last_line = names_by_line[-1] if names_by_line else []
+        column_counts = [
+            _used_column_count(traces[trace_name]) for trace_name in names_of_last_line
+        ]
         fits_on_line = (
             max(column_counts, default=_LEAST_WIDE_COLUMNS) < _LEAST_WIDE_COLUMNS
-            and len(last_line) < _MOST_PICTURES_IN_LINE
+            and len(names_of_last_line) < _MOST_PICTURES_IN_LINE
         )
         if fits_on_line and _used_column_count(views) < _LEAST_WIDE_COLUMNS:
-            last_line.append(name)
+            names_of_last_line.append(name)
         else:
             names_by_line.append([name])
     return names_by_line
@@ -451,24 +466,25 @@ def _used_column_count(views: TraceViews) -> int:
     return int(views.matrix.any(axis=0).sum())
 
 
-def _width_of(traces: Mapping[str, TraceViews], lines: Sequence[Sequence[str]]) -> float:
+def _width_of(traces: Mapping[str, TraceViews], names_by_line: Sequence[Sequence[str]]) -> float:
     """Return the width of a picture of matrices, which is smaller for few columns [in]."""
     largest_column_count = max(
-        sum(_used_column_count(traces[name]) for name in line) for line in lines
+        sum(_used_column_count(traces[name]) for name in names_of_line)
+        for names_of_line in names_by_line
     )
-    most_traces = max(map(len, lines))
+    most_traces = max(map(len, names_by_line))
     return min(_PICTURE_WIDTH, 0.7 * largest_column_count + 2.8 * most_traces)
 
 
-def _axes_of_traces(figure: Figure, lines: Sequence[Sequence[str]]) -> Iterator[Axes]:
+def _axes_of_traces(figure: Figure, names_by_line: Sequence[Sequence[str]]) -> Iterator[Axes]:
     """Yield the axes of each trace, line by line."""
-    if max(map(len, lines)) == 1:
-        yield from figure.subplots(len(lines), 1, squeeze=False)[:, 0]
+    if max(map(len, names_by_line)) == 1:
+        yield from figure.subplots(len(names_by_line), 1, squeeze=False)[:, 0]
         return
-    for axes_row, line in zip(
-        figure.subfigures(len(lines), 1, squeeze=False)[:, 0], lines, strict=True
+    for axes_row, names_of_line in zip(
+        figure.subfigures(len(names_by_line), 1, squeeze=False)[:, 0], names_by_line, strict=True
     ):
-        yield from axes_row.subplots(1, len(line), squeeze=False)[0]
+        yield from axes_row.subplots(1, len(names_of_line), squeeze=False)[0]
 
 
 def _titles_of(traces: Mapping[str, TraceViews], words: Words) -> dict[str, str]:
@@ -491,29 +507,29 @@ def _label_time_axis(axes: Axes, views: TraceViews) -> float:
     return unit_size
 
 
-def _draw_shaded(
+def _draw_shaded_rows(
     axes: Axes,
-    x: Sequence[float] | Array,
-    names: Sequence[str],
-    values: Array,
-    label: str,
+    column_edges: Sequence[float] | Array,
+    row_names: Sequence[str],
+    values_by_row: Array,
+    scale_label: str,
     **style: Any,
 ) -> None:
     """Draw values by processor as shaded rows, with a scale."""
-    shown_rows = values[:_MOST_DRAWN_ROWS]
+    shown_rows = values_by_row[:_MOST_DRAWN_ROWS]
     axes.grid(visible=False)
     image = axes.pcolormesh(
-        x,
+        column_edges,
         np.arange(len(shown_rows) + 1) - 0.5,
         shown_rows,
         cmap="cividis",
         rasterized=True,
         **style,
     )
-    axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
+    axes.figure.colorbar(image, ax=axes, label=scale_label, pad=0.02)
     axes.set_ylim(len(shown_rows) - 0.5, -0.5)
     label_step = -(-len(shown_rows) // 16)
-    labels = _tick_labels(names[: len(shown_rows)], "processor ")
+    labels = _tick_labels(row_names[: len(shown_rows)], "processor ")
     axes.set_yticks(range(0, len(shown_rows), label_step), labels[::label_step])
     axes.set_ylabel("processor")
 
@@ -536,7 +552,7 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     access_counts = views.matrix[:, column_indices]
     counts_activities = _counts_activities(views)
     label = _TITLE_OF_ACTIVITIES if counts_activities else "accesses"
-    _draw_shaded(
+    _draw_shaded_rows(
         axes,
         np.arange(access_counts.shape[1] + 1) - 0.5,
         views.processors,
@@ -578,18 +594,24 @@ def _write_counts(axes: Axes, counts: Array) -> None:
     if max(counts.shape) > _MOST_CELLS_WITH_NUMBERS:
         return
     middle_count = counts.max(initial=0.0) / 2
-    for row, column in zip(*np.nonzero(counts), strict=True):
-        count = counts[row, column]
+    for row_index, column_index in zip(*np.nonzero(counts), strict=True):
+        count = counts[row_index, column_index]
         colour = "white" if count < middle_count else "black"
         axes.text(
-            column, row, _count_text(count), color=colour, fontsize=6, ha="center", va="center"
+            column_index,
+            row_index,
+            _count_text(count),
+            color=colour,
+            fontsize=6,
+            ha="center",
+            va="center",
         )
 
 
 def _draw_utilization(axes: Axes, views: TraceViews) -> None:
     """Draw the useful part of each time window as a shaded matrix, one row for each processor."""
     time_unit_size = _label_time_axis(axes, views)
-    _draw_shaded(
+    _draw_shaded_rows(
         axes,
         views.edges / time_unit_size,
         views.processors,
@@ -657,8 +679,8 @@ def _resource_label(name: str, equal_label: str) -> str:
     """Return the legend label of a resource's line; it names the earlier line that it covers, if
     they are equal.
     """
-    module = name.removeprefix(_MODULE_PREFIX)
-    label = f"memory module {module}" if module != name else _legend_name(name)
+    module_number = name.removeprefix(_MODULE_PREFIX)
+    label = f"memory module {module_number}" if module_number != name else _legend_name(name)
     return label + (f" (covers {equal_label})" if equal_label else "")
 
 
@@ -667,18 +689,18 @@ def _draw_contention(axes: Axes, views: TraceViews) -> None:
     the legend.
     """
     time_unit_size = _label_time_axis(axes, views)
-    line_by_name: dict[str, Array] = {}
+    values_by_name: dict[str, Array] = {}
     for (colour, _, dashes), (name, waits) in zip(STROKES, views.contention.items(), strict=False):
         shown_waits = waits if views.conflicts else waits / np.diff(views.edges)
         equal_label = next(
             (
                 label
-                for label, drawn_line in line_by_name.items()
-                if np.allclose(drawn_line, shown_waits)
+                for label, drawn_values in values_by_name.items()
+                if np.allclose(drawn_values, shown_waits)
             ),
             "",
         )
-        line_by_name[name] = shown_waits
+        values_by_name[name] = shown_waits
         axes.stairs(
             shown_waits,
             views.edges / time_unit_size,
@@ -687,7 +709,7 @@ def _draw_contention(axes: Axes, views: TraceViews) -> None:
             label=_resource_label(name, equal_label),
             baseline=None,
         )
-    if line_by_name and not any(drawn_line.any() for drawn_line in line_by_name.values()):
+    if values_by_name and not any(drawn_values.any() for drawn_values in values_by_name.values()):
         message = "no request conflicts with another" if views.conflicts else "nothing waits"
         axes.text(0.5, 0.5, message, transform=axes.transAxes, ha="center")
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))

@@ -327,8 +327,8 @@ def test_a_check_knows_all_values_of_a_trace_with_their_units(
         assert name != "records.csv"
         return
     (names,) = question.answer_names.values()
-    assert isinstance(names, traces_module._TraceNames)
-    assert dict(names) == names.trace.views.answer.units
+    assert isinstance(names, traces_module._TraceValueUnits)
+    assert dict(names) == names.requested_trace.views.answer.units
 
 
 def test_a_trace_of_one_processor_has_the_values_of_such_a_run(tmp_path: Path) -> None:

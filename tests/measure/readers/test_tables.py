@@ -590,7 +590,7 @@ def test_throughputs_are_shown_in_their_own_unit(tmp_path: Path) -> None:
 
     (tmp_path / "x.csv").write_text("threads,Triad (GB/s)\n1,12.5\n16,90.25\n")
     found = measured(read(tmp_path / "x.csv"))
-    text = measured_text(found.answers, rate=found.rate)
+    text = measured_text(found.answers, throughput_unit=found.rate)
     assert "throughput [GB/s]" in text
     assert "90.25" in text
     assert at(found, 16)["throughput"] == pytest.approx(90.25e9)
