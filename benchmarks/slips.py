@@ -224,13 +224,13 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/fit/intervals.py",
-        "float(t.ppf((1 + level) / 2, fitted_formula.freedom))",
-        "float(t.ppf(level, fitted_formula.freedom))",
+        "float(t.ppf((1 + confidence_level) / 2, fitted_formula.degrees_of_freedom))",
+        "float(t.ppf(confidence_level, fitted_formula.degrees_of_freedom))",
         f"{FIT}/test_known_intervals.py {FIT}/test_profile.py",
     ),
     Slip(
         "slipstick_measure/fit/intervals.py",
-        "float(t.ppf((1 + level) / 2, freedom) / norm.ppf((1 + level) / 2))",
+        "t.ppf((1 + confidence_level) / 2, freedom) / norm.ppf((1 + confidence_level) / 2)",
         "1.0",
         f"{FIT}/test_known_intervals.py {FIT}/test_bootstrap.py",
     ),
@@ -248,8 +248,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/fit/least_squares.py",
-        "self.squares / self.freedom",
-        "self.squares / len(self.residuals)",
+        "self.sum_of_squares / self.degrees_of_freedom",
+        "self.sum_of_squares / len(self.residuals)",
         f"{FIT}/test_profile.py {FIT}/test_model.py",
     ),
     Slip(
@@ -272,14 +272,14 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/account.py",
-        "[1 / value for value in time.values] if metric",
-        "[value for value in time.values] if metric",
+        "[1 / time for time in reduced_time.values]",
+        "[time for time in reduced_time.values]",
         "tests/measure/test_account.py",
     ),
     Slip(
         "slipstick_measure/account.py",
-        "elapsed - mean_busy - sum(lost_seconds.values())",
-        "elapsed - mean_busy",
+        "elapsed_time - mean_busy_time - sum(lost_seconds.values())",
+        "elapsed_time - mean_busy_time",
         "tests/measure/test_account.py",
     ),
     # studies and their questions
@@ -340,8 +340,8 @@ SLIPS = (
     # of 29 November 2026
     Slip(
         "slipstick_measure/fit/growth_bounds.py",
-        "(self.last - self.before) * (1 - 1 / growth)",
-        "(self.last - self.before) * (1 - growth)",
+        "* (\n            1 - 1 / throughput_ratio\n        )",
+        "* (\n            1 - throughput_ratio\n        )",
         f"{FIT}/test_growth_bounds.py",
     ),
     Slip(
@@ -364,8 +364,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/scalability.py",
-        "(run_above.size / run_below.size) ** fraction",
-        "(run_above.size / run_below.size) * fraction",
+        "(run_above.size / run_below.size) ** interpolation_weight",
+        "(run_above.size / run_below.size) * interpolation_weight",
         "tests/measure/test_scalability.py",
     ),
     Slip(
@@ -413,20 +413,20 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/fit/posterior.py",
-        "(1 - used_freedom / max(row_counts.sum(), 1))",
-        "(1 - used_freedom / max(row_counts.sum(), 1) / 2)",
+        "(1 - used_degrees_of_freedom / max(row_counts.sum(), 1))",
+        "(1 - used_degrees_of_freedom / max(row_counts.sum(), 1) / 2)",
         f"{FIT}/test_estimation.py",
     ),
     Slip(
         "slipstick_measure/fit/posterior.py",
-        "stdtrit(freedom, 0.95) / stdtrit(np.inf, 0.95)",
-        "stdtrit(np.inf, 0.95) / stdtrit(freedom, 0.95)",
+        "stdtrit(degrees_of_freedom, 0.95) / stdtrit(np.inf, 0.95)",
+        "stdtrit(np.inf, 0.95) / stdtrit(degrees_of_freedom, 0.95)",
         f"{FIT}/test_estimation.py",
     ),
     Slip(
         "slipstick_measure/growth.py",
-        "time * reference.p / p",
-        "time * p / reference.p",
+        "reference_time * reference_point.p / p",
+        "reference_time * p / reference_point.p",
         f"{FIT}/test_rows.py tests/measure/test_account.py tests/measure/commands/test_measured.py",
     ),
     Slip(

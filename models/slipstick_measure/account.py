@@ -419,7 +419,7 @@ class _Account:
             return {}, ()
         value_name = "throughput" if metric == "throughput" else "time"
         repeated_values = (
-            [1 / measured_value for measured_value in reduced_time.values]
+            [1 / time for time in reduced_time.values]
             if metric == "throughput"
             else reduced_time.values
         )

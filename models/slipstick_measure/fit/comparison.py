@@ -369,7 +369,8 @@ class FitComparison:
                 p,
                 ", beyond the rows, as no law describes them: the nearest is"
                 f" {best_candidate.name}, but {self.misfit}",
-                f"something may begin there, such as {cause}; measure on {self.next_runs_text()} next",
+                f"something may begin there, such as {cause}; measure on {self.next_runs_text()}"
+                " next",
             )
         if extrapolation_factor <= 1 or best_candidate.test(extrapolation_factor):
             return ""
@@ -377,7 +378,8 @@ class FitComparison:
             p,
             f", {extrapolation_factor:.3g} times the largest measured, {self.largest_measured:g}:"
             f" to test {best_candidate.name} at such a step takes runs on"
-            f" {len(best_candidate.fitted_formula.theta) + 1} numbers of processors, each more than once or"
+            f" {len(best_candidate.fitted_formula.theta) + 1} numbers of processors, each more"
+            " than once or"
             f" on more numbers, and runs on {extrapolation_factor:.3g} times the largest of these",
             f"measure on more than {self.largest_measured:g} processors, so that the step is"
             " smaller",
@@ -645,14 +647,14 @@ class FitComparison:
         low, high = self.predict(p, confidence_level)
         return None if high * interval[0] <= low * interval[1] else interval
 
-    def interval(self, p: float, level: float) -> tuple[float, float]:
+    def interval(self, p: float, confidence_level: float) -> tuple[float, float]:
         """Return the interval of the time on `p` processors: by bounds that need no law where these
         are narrower, else by the laws [s].
         """
-        return self.interval_by_bounds(p, level) or self.predict(p, level)
+        return self.interval_by_bounds(p, confidence_level) or self.predict(p, confidence_level)
 
     def ends_of_efficient_processors(
-        self, efficiency: float, level: float
+        self, efficiency: float, confidence_level: float
     ) -> tuple[float, float | None]:
         """Return the interval of the number of processors up to which the efficiency reaches a
         goal: the largest numbers at which the low and the high end of the predicted efficiency
@@ -661,15 +663,17 @@ class FitComparison:
         Parameters
         ----------
         efficiency : the goal, above 0 and at most 1 [1]
-        level : of the intervals [1]
+        confidence_level : of the intervals [1]
         """
-        extrapolation = Extrapolation(self.best.fitted_formula, largest_predicted=self.useful_reach(confidence_level))
+        extrapolation = Extrapolation(
+            self.best.fitted_formula, largest_predicted=self.useful_reach(confidence_level)
+        )
 
-        def largest_number(end: int) -> float:
+        def largest_number(end_index: int) -> float:
             """Return the largest number at which an end of the interval reaches the goal."""
 
             def is_inefficient(p: float) -> bool:
-                time = self.interval(p, level)[end]
+                time = self.interval(p, confidence_level)[end_index]
                 return time > 0 and extrapolation.efficiency(p, time) < efficiency
 
             # Beyond the rows the interval widens, so that its high end may rise to the goal again:
@@ -678,15 +682,17 @@ class FitComparison:
             spaced_indices = np.unique(
                 np.geomspace(1, len(numbers), 2 + int(4 * np.log2(len(numbers)))).astype(int) - 1
             ).tolist()
-            last_efficient = 0
+            last_efficient_index = 0
             for index in spaced_indices:
                 if is_inefficient(numbers[index]):
-                    within = range(last_efficient, index)
-                    first = last_efficient + bisect_left(
-                        within, True, key=lambda place: is_inefficient(numbers[place])
+                    candidate_indices = range(last_efficient_index, index)
+                    first_inefficient_index = last_efficient_index + bisect_left(
+                        candidate_indices,
+                        True,
+                        key=lambda number_index: is_inefficient(numbers[number_index]),
                     )
-                    return float(numbers[max(first - 1, 0)])
-                last_efficient = index
+                    return float(numbers[max(first_inefficient_index - 1, 0)])
+                last_efficient_index = index
             return float(numbers[-1])
 
         high_count = largest_number(0)
@@ -1115,7 +1121,10 @@ def fits(
     ]
     if not comparison.misfit:
         answers = _with_ends_of_efficient_processors(answers, comparison, efficiency, intervals)
-    answers += [Answer(name, "fit", failed=reason) for name, reason in comparison.failed.items()]
+    answers += [
+        Answer(name, "fit", failed=reason)
+        for name, reason in comparison.reason_by_failed_family.items()
+    ]
     curves = (
         _curves_of_fits(
             comparison,
@@ -1204,9 +1213,9 @@ def _curve_title(name: str) -> str:
 
 def _answer_of_fit(
     candidate: Candidate,
-    intervals: IntervalSettings,
-    rows: MeasuredRows,
-    predictions: Mapping[float, tuple[float, float]],
+    interval_settings: IntervalSettings,
+    measured_rows: MeasuredRows,
+    interval_by_processors: Mapping[float, tuple[float, float]],
     comparison: FitComparison,
 ) -> Answer:
     """Return the answer of a fit; it has intervals only if the data cannot distinguish the family
@@ -1232,15 +1241,15 @@ def _answer_of_fit(
         "behind": Value(candidate.criterion_difference, "1"),
         "scatter": Value(fitted_formula.scatter, "1"),
     }
-    if candidate.missed is not None:
-        values["missed"] = Value(candidate.missed, "1")
-    efficiency = rows.efficiency
-    extrapolation = Extrapolation(fitted_formula, reach=comparison.useful_reach(intervals.level))
-    limits = _scaling_limits(extrapolation, rows)
+    if candidate.largest_runs_error is not None:
+        value_by_name["missed"] = Value(candidate.largest_runs_error, "1")
+    efficiency = measured_rows.efficiency
+    extrapolation = Extrapolation(fitted_formula, largest_predicted=comparison.useful_reach(interval_settings.level))
+    limits = _scaling_limits(extrapolation, measured_rows)
     if fit_intervals and not comparison.misfit:
-        limits |= _limits_with_intervals(limits, extrapolation, comparison, intervals.level)
-    values |= limits
-    values |= _efficiency_estimates(extrapolation, values, predictions)
+        limits |= _limits_with_intervals(limits, extrapolation, comparison, interval_settings.level)
+    value_by_name |= limits
+    value_by_name |= _efficiency_estimates(extrapolation, value_by_name, interval_by_processors)
     if extrapolation.time[0] <= 0:
         notes.append("it has no work for one processor, so no speed-up over it")
     if fitted_formula.timings.has_sizes:
@@ -1250,8 +1259,8 @@ def _answer_of_fit(
                 p,
                 efficiency,
                 fit_intervals,
-                intervals.level,
-                values.get(f"efficiency[{p:g}]", Value(None, "1")),
+                interval_settings.level,
+                value_by_name.get(f"efficiency[{p:g}]", Value(None, "1")),
             )
             for p in interval_by_processors
         }
@@ -1312,7 +1321,7 @@ def _size_needed(
     p: float,
     efficiency: float,
     fit_intervals: FitIntervals | None,
-    level: float,
+    confidence_level: float,
     predicted_efficiency: Value,
 ) -> Value:
     """Return the size that `p` processors need for an efficiency; the upper end is None where even
@@ -1323,7 +1332,7 @@ def _size_needed(
     fitted_formula, fit_intervals : a fit, and the intervals of its parameters
     p : processors
     efficiency : the goal [1]
-    level : of the intervals [1]
+    confidence_level : of the intervals [1]
     predicted_efficiency : of the largest size measured, on `p` processors, with its interval
     """
     size = size_needed(fitted_formula, p, efficiency)
@@ -1393,8 +1402,8 @@ def _scaling_limits(extrapolation: Extrapolation, measured_rows: MeasuredRows) -
             value_by_name["efficient_processors"] = Value(efficient_processors, "1")
     value_by_name["most_processors"] = Value(float(extrapolation.p[-1]), "1")
     if extrapolation.base_processors > 1:
-        values["base_processors"] = Value(extrapolation.base_processors, "1")
-    return values
+        value_by_name["base_processors"] = Value(extrapolation.base_processors, "1")
+    return value_by_name
 
 
 def _limits_with_intervals(

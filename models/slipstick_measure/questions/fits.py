@@ -139,9 +139,9 @@ class FitsResult(QuestionResult):
         warning = fit_with_warnings.warnings[0]
         if isinstance(warning, ExtrapolatedPrediction):
             warning = [
-                text
-                for text in fit_with_warnings.warnings
-                if isinstance(text, ExtrapolatedPrediction)
+                fit_warning
+                for fit_warning in fit_with_warnings.warnings
+                if isinstance(fit_warning, ExtrapolatedPrediction)
             ][-1]
         refusal = refused_in_title(fit_with_warnings, words.title)
         if refusal and warning == refusal:

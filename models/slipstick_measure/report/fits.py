@@ -271,7 +271,7 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
         for name in best_answer.values
         if name.startswith(_SIZE_NAME_PREFIX) and time_fits.has_law
     ]
-    lines += [
+    sentences += [
         _size_text(best_answer.values[name], _goal_text(time_fits, name), size_noun)
         for name in size_names[-1:]
     ]
@@ -285,8 +285,8 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
         for p, sentence in zip(time_fits.bounded, _bound_sentences(time_fits), strict=False)
         if p in asked_counts
     ]
-    lines = [*([refusal.cause] if refusal else []), *bounds[:1], *lines]
-    return [with_noun_for_processors(line.rstrip("."), words) for line in lines]
+    sentences = [*([refusal.cause] if refusal else []), *bound_sentences[:1], *sentences]
+    return [with_noun_for_processors(sentence.rstrip("."), words) for sentence in sentences]
 
 
 _ASKS_HOW_MANY = re.compile(r"(?:up to )?how many\b", re.IGNORECASE)
@@ -307,7 +307,8 @@ def _law_line(answer: Answer, time_fits: Fitting, asks_how_many: bool, size_noun
     efficient_text = _efficiency_sentence(answer, time_fits, size_noun)
     if efficient_text and asks_how_many and not _base_clause(answer):
         efficient_text = (
-            f"up to {_place_text(answer, answer.values['efficient_processors'])}, {by_law}, for an"
+            f"up to {_processors_text(answer, answer.values['efficient_processors'])}, {by_law},"
+            " for an"
             f" efficiency of at least {percent(time_fits.efficiency)}"
             f"{_size_clause(time_fits, size_noun)}."
         )
@@ -331,7 +332,7 @@ def refused_in_title(time_fits: Fitting, title: str) -> RefusedPrediction | None
     None if there is none.
     """
     numbers = _numbers_in(title)
-    refusals = (line for line in time_fits.warnings if isinstance(line, RefusedPrediction))
+    refusals = (warning for warning in time_fits.warnings if isinstance(warning, RefusedPrediction))
     return next((refusal for refusal in refusals if refusal.processors in numbers), None)
 
 
@@ -441,11 +442,11 @@ def _size_in_words(size: float, noun: str) -> str:
     return f"{number_text} {noun}" if is_counted else f"{with_article(noun)} of {number_text}"
 
 
-def _size_text(size: Value, goal: str, noun: str = "") -> str:
+def _size_text(size: Value, goal_text: str, noun: str = "") -> str:
     """Return a needed size in words, with its interval and the goal that it is needed for."""
     if not size.value:
-        return f"No size has an {goal}."
-    phrase = f"An {goal} needs {_size_in_words(size.value, noun)}"
+        return f"No size has an {goal_text}."
+    phrase = f"An {goal_text} needs {_size_in_words(size.value, noun)}"
     if size.low is None:
         no_lower_limit = (
             f", at most {_size_with_separators(size.high)}; the data give no lower limit"
@@ -548,7 +549,7 @@ def _limits_sentence(answer: Answer, time_fits: Fitting, is_alone: bool = False)
     return f"{efficient_text} {speedup_text}".strip()
 
 
-def _place_text(answer: Answer, processors: Value) -> str:
+def _processors_text(answer: Answer, processors: Value) -> str:
     """Return a number of processors with its interval, and with a remark if it is the largest one
     examined.
     """
@@ -590,7 +591,7 @@ def _efficiency_sentence(answer: Answer, time_fits: Fitting, size_noun: str = ""
         return ""
     return (
         f"Efficiency{_base_clause(answer)} is at least {percent(time_fits.efficiency)} up to"
-        f" {_place_text(answer, answer.values['efficient_processors'])}"
+        f" {_processors_text(answer, answer.values['efficient_processors'])}"
         f"{_size_clause(time_fits, size_noun)}."
     )
 
@@ -616,9 +617,10 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
                 f"Speed-up{_base_clause(answer)} is at most {largest_speedup}, reached with"
                 f" p = {answer['level_processors']:g}; more raise it by less than {percent(LEVEL)}."
             )
+        largest_text = _processors_text(answer, answer.values["largest_speedup_processors"])
         sentence = (
             f"Speed-up{_base_clause(answer)} {rise_verb} {largest_speedup}, at"
-            f" {_place_text(answer, answer.values['largest_speedup_processors'])}{doubt_clause}."
+            f" {largest_text}{doubt_clause}."
         )
     if "fastest_processors" in answer.values:
         fastest_time = answer.values["fastest_time"]
