@@ -76,7 +76,7 @@ class TableCell:
         )
 
     @property
-    def inside(self) -> bool | None:
+    def is_inside_interval(self) -> bool | None:
         """Whether the interval of the computed value overlaps the published value or its interval;
         None if neither has an interval.
         """
@@ -166,8 +166,8 @@ class CompareResult(QuestionResult):
         """Return sentences on the differences of computed values from published ones."""
         if small_table_sentences := list(_small_table_sentences(self.compared, words)):
             return small_table_sentences
-        count_by_verdict, errors = _verdict_counts_and_errors(self.compared)
-        lines = []
+        count_by_verdict, errors_by_kind = _verdict_counts_and_errors(self.compared)
+        clauses = []
         if cell_count := sum(count_by_verdict[kind] for kind in ("agrees", "slip", "miss")):
             agreement_text = (
                 f"{count_by_verdict['agrees']} of {cell_count} printed values are reproduced to"
@@ -184,14 +184,15 @@ class CompareResult(QuestionResult):
                 for kind, clause in (("slip", "are slips of the source"), ("miss", "are missed"))
                 if count_by_verdict[kind]
             ]
-            lines.append(join_phrases([agreement_text, *other_errors], "and"))
-        lines += [
+            clauses.append(join_phrases([agreement_text, *other_errors], "and"))
+        clauses += [
             f"{with_noun(len(errors_of_kind), f'{kind} value')}"
             f" {'is' if len(errors_of_kind) == 1 else 'are'} predicted with a mean error of"
-            f" {percent(fmean(map(abs, errors_of_kind)))}{_extreme_tables(self.compared, kind)}"
-            for kind, errors_of_kind in errors.items()
+            f" {percent(fmean(map(abs, errors_of_kind)))}"
+            f"{_extreme_tables_clause(self.compared, kind)}"
+            for kind, errors_of_kind in errors_by_kind.items()
         ]
-        return ["; ".join(lines)] if lines else []
+        return ["; ".join(clauses)] if clauses else []
 
     def parts(self) -> Iterator[str]:
         """Yield each comparison as text: its table, slips, misses and errors."""
@@ -258,17 +259,17 @@ def published_and_computed(tables: Sequence[PublishedTable]) -> dict[tuple[str, 
             if row.input or row.against:
                 continue
             label = ("measured" if row.measured else "printed") if has_many_tables else table.title
-            printed_and_computed = [(cell.printed, cell.computed) for cell in row.cells]
+            value_pairs = [(cell.printed, cell.computed) for cell in row.cells]
             complete_pairs = [
                 (published, computed)
-                for published, computed in printed_and_computed
+                for published, computed in value_pairs
                 if published is not None and computed is not None
             ]
             pairs_by_label.setdefault((table.unit, label), []).extend(complete_pairs)
     return {
-        key: np.array(printed_and_computed).T
-        for key, printed_and_computed in pairs_by_label.items()
-        if printed_and_computed
+        unit_and_label: np.array(value_pairs).T
+        for unit_and_label, value_pairs in pairs_by_label.items()
+        if value_pairs
     }
 
 
@@ -305,18 +306,22 @@ def _unit_problems(
     """
     for index, table in enumerate(tables):
         names_of_cases = [names_by_case[case] for case in table.columns]
-        for row, spec in enumerate(table.rows):
-            for position, name in enumerate(spec.sum):
+        for row_index, row_spec in enumerate(table.rows):
+            for term_index, name in enumerate(row_spec.sum):
                 if reason := _unit_mismatch_reason(name, table.unit, names_of_cases):
-                    yield study.problem(("compare", index, "rows", row, "sum", position), reason)
-            if spec.per and (reason := _unit_mismatch_reason(spec.per, "1", names_of_cases)):
-                yield study.problem(("compare", index, "rows", row, "per"), reason)
+                    yield study.problem(
+                        ("compare", index, "rows", row_index, "sum", term_index), reason
+                    )
+            if row_spec.per and (
+                reason := _unit_mismatch_reason(row_spec.per, "1", names_of_cases)
+            ):
+                yield study.problem(("compare", index, "rows", row_index, "per"), reason)
 
 
 def _compared_table(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
     """Return a published table with the computed values."""
-    factor = float(parse_unit(spec.unit)[0])
-    rows = tuple(_compared_row(row, spec, answers, factor) for row in spec.rows)
+    unit_size = float(parse_unit(spec.unit)[0])
+    rows = tuple(_compared_row(row, spec, answers, unit_size) for row in spec.rows)
     provenance = Provenance.of([answers[case] for case in spec.columns])
     return PublishedTable(
         spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows, provenance
@@ -333,23 +338,25 @@ def _unit_mismatch_reason(name: str, wanted_unit: str, names_by_case: Sequence[V
 
 
 def _compared_row(
-    spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor: float
+    row_spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], unit_size: float
 ) -> TableRow:
     """Return a row of a published table with the computed values."""
     reference_values = [
-        _sum_of_values(spec, answers[case], factor, None) for case in spec.against
-    ] or [(None if cell is None else float(cell), NO_ENDS) for cell in spec.printed]
+        _sum_of_values(row_spec, answers[case], unit_size, None) for case in row_spec.against
+    ] or [(None if cell is None else float(cell), NO_ENDS) for cell in row_spec.printed]
     allowances = (
-        spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
+        row_spec.within
+        if isinstance(row_spec.within, list)
+        else [row_spec.within] * len(table.columns)
     )
-    measured_parts = spec.plus or [None] * len(table.columns)
+    measured_parts = row_spec.plus or [None] * len(table.columns)
     cells = tuple(
         TableCell(
             case,
             computed_value,
             printed_value,
             float(allowed_error or 0),
-            spec.slips.get(case, ""),
+            row_spec.slips.get(case, ""),
             interval_ends,
             printed_ends,
         )
@@ -358,36 +365,44 @@ def _compared_row(
         )
         for computed_value, interval_ends in [
             _value_over_cases(
-                spec, [case, *spec.ranging.get(case, ())], answers, factor, measured_part
+                row_spec, [case, *row_spec.ranging.get(case, ())], answers, unit_size, measured_part
             )
         ]
     )
     return TableRow(
-        spec.row, cells, spec.measured, spec.input, tuple(spec.against), spec.counted, spec.exact
+        row_spec.row,
+        cells,
+        row_spec.measured,
+        row_spec.input,
+        tuple(row_spec.against),
+        row_spec.counted,
+        row_spec.exact,
     )
 
 
 def _value_over_cases(
-    spec: RowSpec,
+    row_spec: RowSpec,
     cases: Sequence[str],
     answers: Mapping[str, Answer],
-    factor: float,
+    unit_size: float,
     measured_value: float | None,
 ) -> tuple[float | None, Ends]:
     """Return the computed value and interval of a cell. If the cell has several cases, the interval
     reaches from their smallest to their greatest value.
     """
-    ranges = [_sum_of_values(spec, answers[case], factor, measured_value) for case in cases]
-    known_values = [value for value, _ in ranges if value is not None]
+    values_and_ends = [
+        _sum_of_values(row_spec, answers[case], unit_size, measured_value) for case in cases
+    ]
+    known_values = [value for value, _ in values_and_ends if value is not None]
     return (
-        ranges[0]
-        if len(ranges) == 1 or not known_values
-        else (ranges[0][0], (min(known_values), max(known_values)))
+        values_and_ends[0]
+        if len(values_and_ends) == 1 or not known_values
+        else (values_and_ends[0][0], (min(known_values), max(known_values)))
     )
 
 
 def _sum_of_values(
-    spec: RowSpec, answer: Answer, factor: float, measured_value: float | None
+    row_spec: RowSpec, answer: Answer, divisor: float, measured_value: float | None
 ) -> tuple[float | None, Ends]:
     """Return the sum of the values of a row, and the sum of their intervals, which is the largest
     interval that the sum can have.
@@ -395,17 +410,17 @@ def _sum_of_values(
     terms: list[tuple[float, Ends]] = (
         [] if measured_value is None else [(float(measured_value), NO_ENDS)]
     )
-    factor *= (answer.find(spec.per) or 1.0) if spec.per else 1.0
-    factor /= spec.times
-    for name in spec.sum:
+    divisor *= (answer.find(row_spec.per) or 1.0) if row_spec.per else 1.0
+    divisor /= row_spec.times
+    for name in row_spec.sum:
         if (value := answer.find(name)) is not None:
             low, high = answer.ends(name)
             terms.append(
                 (
-                    value / factor,
+                    value / divisor,
                     (
-                        None if low is None else low / factor,
-                        None if high is None else high / factor,
+                        None if low is None else low / divisor,
+                        None if high is None else high / divisor,
                     ),
                 )
             )
@@ -454,15 +469,19 @@ def comparison_text(table: PublishedTable) -> str:
         [_difference_with_mark(row, cell, slips, misses) for cell in row.cells]
         for row in table.rows
     ]
-    source = f"Source: {escape(table.source)}" if table.source else ""
+    source_text = f"Source: {escape(table.source)}" if table.source else ""
     paragraphs = [
         f"### {escape(table.title)}",
         prose(table.text),
-        source,
+        source_text,
         _table_text(table, marked_differences),
         _list_under_title("Slips of the source, by our reading:", slips, "slip"),
         _list_under_title("Misses:", misses, "miss"),
-        "\n".join(f"- {line}" for line in map(_row_error, table.rows) if line),
+        "\n".join(
+            f"- {error_sentence}"
+            for error_sentence in map(_row_error_sentence, table.rows)
+            if error_sentence
+        ),
     ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
@@ -518,14 +537,21 @@ def _one_row_sentence(table: PublishedTable, words: Words) -> Iterator[str]:
         f" ({_number_with_unit(cell.printed, table.unit)}) for {words.case(cell.case)}"
         for _, cell in rows_and_cells
     ]
-    references = join_phrases([*dict.fromkeys(row.reference for row, _ in rows_and_cells)], "or")
-    fitted = [words.case(cell.case) for row, cell in rows_and_cells if row.input]
-    predicted = [words.case(cell.case) for row, cell in rows_and_cells if not row.input]
+    references_text = join_phrases(
+        [*dict.fromkeys(row.reference for row, _ in rows_and_cells)], "or"
+    )
+    fitted_cases = [words.case(cell.case) for row, cell in rows_and_cells if row.input]
+    predicted_cases = [words.case(cell.case) for row, cell in rows_and_cells if not row.input]
     subject = table.title if len(table.rows) > 1 else table.rows[0].label
-    sentence = f"{subject} (in brackets {references} values of the source): {join_phrases(amounts)}"
-    if fitted:
-        others = f"; {join_phrases(predicted)} are predicted" if predicted else ""
-        sentence += f"; the model was fitted to the values of {join_phrases(fitted)}{others}"
+    sentence = (
+        f"{subject} (in brackets {references_text} values of the source): {join_phrases(amounts)}"
+    )
+    if fitted_cases:
+        predicted_clause = (
+            f"; {join_phrases(predicted_cases)} are predicted" if predicted_cases else ""
+        )
+        fitted_text = join_phrases(fitted_cases)
+        sentence += f"; the model was fitted to the values of {fitted_text}{predicted_clause}"
     yield sentence
 
 
@@ -546,28 +572,28 @@ def _verdict_counts_and_errors(
     printed_rows = [
         row for row in rows if row.reference == "printed" and not (row.input or row.against)
     ]
-    verdicts = Counter(verdict(cell) for row in printed_rows for cell in row.cells)
-    errors = {}
+    count_by_verdict = Counter(verdict(cell) for row in printed_rows for cell in row.cells)
+    errors_by_kind = {}
     for kind in ("measured", "exact"):
         counted_rows = [row for row in rows if row.reference == kind and row.counted]
         if errors_of_kind := _relative_errors([cell for row in counted_rows for cell in row.cells]):
-            errors[kind] = errors_of_kind
-    return verdicts, errors
+            errors_by_kind[kind] = errors_of_kind
+    return count_by_verdict, errors_by_kind
 
 
-def _extreme_tables(comparisons: Sequence[PublishedTable], kind: str) -> str:
+def _extreme_tables_clause(comparisons: Sequence[PublishedTable], kind: str) -> str:
     """Return the tables with the least and the largest mean error in words, if there are
     several.
     """
-    error_and_title = sorted(
-        (fmean(map(abs, errors[kind])), comparison.title)
+    errors_and_titles = sorted(
+        (fmean(map(abs, errors_by_kind[kind])), comparison.title)
         for comparison in comparisons
-        for _, errors in [_verdict_counts_and_errors([comparison])]
-        if kind in errors
+        for _, errors_by_kind in [_verdict_counts_and_errors([comparison])]
+        if kind in errors_by_kind
     )
-    if len(error_and_title) < 3:
+    if len(errors_and_titles) < 3:
         return ""
-    (least_error, least_title), *_, (largest_error, largest_title) = error_and_title
+    (least_error, least_title), *_, (largest_error, largest_title) = errors_and_titles
     return (
         f", from {percent(least_error)} ({least_title}) to {percent(largest_error)}"
         f" ({largest_title})"
@@ -579,7 +605,7 @@ def summary_of_tables(comparisons: Sequence[PublishedTable]) -> str:
     """Return a sentence on the number of computed cells that agree with the printed ones, and the
     mean errors against measured and exact values.
     """
-    count_by_verdict, errors = _verdict_counts_and_errors(comparisons)
+    count_by_verdict, errors_by_kind = _verdict_counts_and_errors(comparisons)
     compared_count = sum(count_by_verdict[kind] for kind in ("agrees", "slip", "miss"))
     rows = [row for comparison in comparisons for row in comparison.rows]
     allows_more = any(
@@ -607,11 +633,11 @@ def summary_of_tables(comparisons: Sequence[PublishedTable]) -> str:
         text = ""
     if uncomputed_count := count_by_verdict["nothing computed"]:
         text += f" {with_noun(uncomputed_count, 'printed cell')} without a computed value."
-    for kind, errors_of_kind in errors.items():
-        mean = percent(fmean(map(abs, errors_of_kind)))
+    for kind, errors_of_kind in errors_by_kind.items():
+        mean_text = percent(fmean(map(abs, errors_of_kind)))
         text += (
             f" Against {with_noun(len(errors_of_kind), f'{kind} value')} the mean absolute"
-            f" error is {mean}."
+            f" error is {mean_text}."
         )
     return text.strip()
 
@@ -670,10 +696,10 @@ def _computed_and_printed(cell: TableCell, is_measured: bool = False) -> tuple[s
     return computed_text, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
 
 
-def _value_text(value: float | None, ends: Ends, decimals: int) -> str:
+def _value_text(value: float | None, ends: Ends, decimal_count: int) -> str:
     """Return a value with its interval as text."""
     return bracketed(
-        *(NOTHING if number is None else f"{number:.{decimals}f}" for number in (value, *ends))
+        *(NOTHING if number is None else f"{number:.{decimal_count}f}" for number in (value, *ends))
     )
 
 
@@ -691,20 +717,24 @@ def _difference_with_mark(row: TableRow, cell: TableCell, slips: Notes, misses: 
     inside the interval, a miss, or a misprint.
     """
     has_error = row.reference != "printed" or row.against
-    text = _error_text(cell) if has_error else _difference_text(cell)
-    if cell.inside is not None:
-        text += (
-            (", undecided" if cell.inside else "")
+    difference_text = _error_text(cell) if has_error else _difference_text(cell)
+    if cell.is_inside_interval is not None:
+        difference_text += (
+            (", undecided" if cell.is_inside_interval else "")
             if row.against
-            else f", {'in' if cell.inside else 'out'}side the interval"
+            else f", {'in' if cell.is_inside_interval else 'out'}side the interval"
         )
     if verdict(cell) == "miss" and not has_error:
         computed_text, printed_text = _computed_and_printed(cell)[:2]
         cell_text = f"{row.label}, {cell.case}: computed {computed_text}, printed {printed_text}"
-        allowing = "the study" if cell.allows_more_than_rounding else "rounding"
-        miss = f"{cell_text}; {allowing} allows {cell.within:g}"
-        return f"{text} (miss {misses.number(miss)})"
-    return f"{text} (slip {slips.number(f'{row.label}: {cell.slip}')})" if cell.slip else text
+        allowance_source = "the study" if cell.allows_more_than_rounding else "rounding"
+        miss_text = f"{cell_text}; {allowance_source} allows {cell.within:g}"
+        return f"{difference_text} (miss {misses.number(miss_text)})"
+    return (
+        f"{difference_text} (slip {slips.number(f'{row.label}: {cell.slip}')})"
+        if cell.slip
+        else difference_text
+    )
 
 
 def _difference_text(cell: TableCell) -> str:
@@ -721,14 +751,14 @@ def _list_under_title(title: str, notes: Notes, kind: str) -> str:
     return "\n".join([title, "", *lines]) if lines else ""
 
 
-def _row_error(row: TableRow) -> str:
+def _row_error_sentence(row: TableRow) -> str:
     """Return the mean of the relative errors of a row as text."""
     errors = [] if row.reference == "printed" else _relative_errors(row.cells)
     if not errors:
         return ""
-    mean = percent(fmean(map(abs, errors)))
+    mean_text = percent(fmean(map(abs, errors)))
     return (
-        f"{escape(row.label)}: mean absolute error {mean} over"
+        f"{escape(row.label)}: mean absolute error {mean_text} over"
         f" {with_noun(len(errors), f'{row.reference} value')}"
     )
 

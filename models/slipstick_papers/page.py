@@ -217,7 +217,7 @@ def _counts_table(reports: Sequence[_Report]) -> str:
     rows = []
     for report in reports:
         own_statements = [row for row in report.statements if not (row.apart or row.repeats)]
-        kept_draws = {
+        kept_draws_texts = {
             f"{row.kept} of all" if row.complete else row.kept
             for row in report.statements
             if row.kept
@@ -225,13 +225,16 @@ def _counts_table(reports: Sequence[_Report]) -> str:
         rows.append(
             [
                 f"[{report.folder.name}]({report.folder.name}/report.md)",
-                *(str(sum(row.verdict == kind for row in own_statements)) for kind in VERDICTS),
+                *(
+                    str(sum(row.verdict == verdict for row in own_statements))
+                    for verdict in VERDICTS
+                ),
                 str(sum(bool(row.repeats) for row in report.statements)),
                 str(sum(bool(row.apart) for row in report.statements)),
-                kept_draws.pop() if kept_draws else NOTHING,
+                kept_draws_texts.pop() if kept_draws_texts else NOTHING,
             ]
         )
-    totals = [str(sum(int(row[column]) for row in rows)) for column in range(1, 8)]
+    totals = [str(sum(int(row[column_index]) for row in rows)) for column_index in range(1, 8)]
     headings = ["study", "always", "depends", "never", "undecided", "inputs"]
     headings += ["counted elsewhere", "apart", "draws kept"]
     return markdown_table(headings, [*rows, ["all", *totals, ""]], range(1, len(headings)))
@@ -301,8 +304,8 @@ def _deciding_inputs_list(reports: Sequence[_Report]) -> str:
     if not statements_by_input:
         return ""
     items = "\n".join(
-        f"- **{escape(title)}**: {escape(', '.join(names))}"
-        for title, names in statements_by_input.items()
+        f"- **{escape(title)}**: {escape(', '.join(statement_names))}"
+        for title, statement_names in statements_by_input.items()
     )
     return (
         "## Inputs that decide, but that no paper prints\n\nEach input, with the statements (and"
@@ -314,7 +317,7 @@ def _failing_statements_list(reports: Sequence[_Report], exclusions_file: Path |
     """Return a list of the statements that are never true, each with the reason: the model lacks a
     mechanism, the source contradicts itself, or the reason is unknown.
     """
-    figure_rows = (
+    exclusion_row_by_name = (
         {row["name"]: row for row in _read_table(exclusions_file, _EXCLUSION_COLUMNS)}
         if exclusions_file
         else {}
@@ -343,10 +346,12 @@ def _failing_statements_list(reports: Sequence[_Report], exclusions_file: Path |
             texts_by_cause = {cause: text for cause, text in cell_texts.items() if text} or {
                 _UNKNOWN_CAUSE: ""
             }
-            statement_with_study = f"{row.statement} ({report.folder.name})"
+            study_statement = f"{row.statement} ({report.folder.name})"
             counts_by_cause.update(list(texts_by_cause))
             causes_text = "; ".join(
-                f"{cause}: {_with_figures(text, figure_rows, statement_with_study)}".rstrip(": ")
+                f"{cause}: {_with_figures(text, exclusion_row_by_name, study_statement)}".rstrip(
+                    ": "
+                )
                 for cause, text in texts_by_cause.items()
             )
             items.append(
@@ -368,21 +373,24 @@ def _failing_statements_list(reports: Sequence[_Report], exclusions_file: Path |
     )
 
 
-def _with_figures(text: str, figure_rows: Mapping[str, Mapping[str, str]], place: str) -> str:
+def _with_figures(
+    text: str, exclusion_row_by_name: Mapping[str, Mapping[str, str]], statement: str
+) -> str:
     """Return a text in which figures replace the names in braces, such as {NAME least}; the figures
     are those of the table of sentences that were checked for contradictions.
     """
 
-    def figure(match: re.Match[str]) -> str:
+    def figure_text(match: re.Match[str]) -> str:
         name, column = match.groups()
-        if name not in figure_rows:
+        if name not in exclusion_row_by_name:
             raise InputError(
-                f"statement {place} names the row {name} of a table of sentences that were checked"
+                f"statement {statement} names the row {name} of a table of sentences that were"
+                " checked"
                 " for whether they can hold together; give a table with that row by --together"
             )
-        return figure_rows[name][column]
+        return exclusion_row_by_name[name][column]
 
-    return re.sub(r"\{([a-z0-9-]{1,40}) (wanted|least|greatest)\}", figure, text)
+    return re.sub(r"\{([a-z0-9-]{1,40}) (wanted|least|greatest)\}", figure_text, text)
 
 
 _CAUSES_OF_NEVER = {"lacks": "mechanism missing", "excluded": "excluded by the source"}
@@ -398,19 +406,23 @@ def _parts_of(row: RangedRow, report: _Report) -> list[StatementRow]:
     ]
 
 
-def _verdicts_by_reading(statement_rows: Sequence[StatementRow]) -> str:
+def _readings_text(statement_rows: Sequence[StatementRow]) -> str:
     """Return a text on the readings with which a statement holds and those with which it does not,
     at the inputs of the study.
     """
-    readings: dict[str, set[str]] = {}
+    verdicts_by_reading: dict[str, set[str]] = {}
     for statement_row in statement_rows:
         if statement_row.reading and statement_row.verdict != "input":
-            readings.setdefault(statement_row.reading, set()).add(statement_row.verdict)
-    readings_hit = [reading for reading, verdicts in readings.items() if verdicts == {"hit"}]
-    readings_missed = [reading for reading, verdicts in readings.items() if "miss" in verdicts]
+            verdicts_by_reading.setdefault(statement_row.reading, set()).add(statement_row.verdict)
+    readings_that_hold = [
+        reading for reading, verdicts in verdicts_by_reading.items() if verdicts == {"hit"}
+    ]
+    readings_that_miss = [
+        reading for reading, verdicts in verdicts_by_reading.items() if "miss" in verdicts
+    ]
     names_by_verdict = [
         (verdict_text, names)
-        for verdict_text, names in (("holds", readings_hit), ("not", readings_missed))
+        for verdict_text, names in (("holds", readings_that_hold), ("not", readings_that_miss))
         if names
     ]
     return ", ".join(
@@ -463,28 +475,32 @@ _EARLIER_COLUMNS = ("study", "statement", "verdict", "commit", "changed")
 def _earlier_verdicts_list(path: Path, reports: Sequence[_Report]) -> str:
     """Return a list of earlier verdicts and of the verdicts of today."""
     earlier_rows = _read_table(path, _EARLIER_COLUMNS)
-    present_rows = {
+    present_row_by_statement = {
         (report.folder.name, row.statement): row for report in reports for row in report.statements
     }
     count_by_verdict: Counter[str] = Counter()
     items = []
     for row in earlier_rows:
-        present_row = present_rows.get((row["study"], row["statement"]))
+        present_row = present_row_by_statement.get((row["study"], row["statement"]))
         verdict = "gone" if present_row is None else present_row.verdict
         count_by_verdict[verdict] += 1
-        holds = f" (holds in {present_row.holds})" if present_row and present_row.holds else ""
-        decided_by = (
+        holds_text = f" (holds in {present_row.holds})" if present_row and present_row.holds else ""
+        decided_by_text = (
             f", decided by {present_row.decided_by}"
             if present_row and present_row.decided_by
             else ""
         )
-        changed = f". {row['changed'][:1].upper()}{row['changed'][1:]}" if row["changed"] else ""
+        changed_text = (
+            f". {row['changed'][:1].upper()}{row['changed'][1:]}" if row["changed"] else ""
+        )
         items.append(
             f"- **{escape(row['statement'])}** ({escape(row['study'])}): {escape(row['verdict'])}"
-            f" before, now {verdict}{holds}{escape(decided_by + changed)}"
+            f" before, now {verdict}{holds_text}{escape(decided_by_text + changed_text)}"
         )
     counts_text = ", ".join(
-        f"{count_by_verdict[kind]} {kind}" for kind in (*VERDICTS, "gone") if count_by_verdict[kind]
+        f"{count_by_verdict[verdict_kind]} {verdict_kind}"
+        for verdict_kind in (*VERDICTS, "gone")
+        if count_by_verdict[verdict_kind]
     )
     commits = ", ".join(dict.fromkeys(row["commit"] for row in earlier_rows))
     items_text = "\n".join(items)
@@ -504,20 +520,20 @@ def _statement_item(row: RangedRow, part_rows: Sequence[StatementRow]) -> str:
     """Return an item of a list: a statement with its verdict, its source, and what decides the
     verdict, or the cause of a miss.
     """
-    readings = _verdicts_by_reading(part_rows) if row.verdict == "undecided" else ""
-    causes = [readings, *(part_row.missed for part_row in part_rows)]
-    cause = "; ".join(filter(None, dict.fromkeys(causes)))
+    readings_text = _readings_text(part_rows) if row.verdict == "undecided" else ""
+    cause_texts = [readings_text, *(part_row.missed for part_row in part_rows)]
+    cause_text = "; ".join(filter(None, dict.fromkeys(cause_texts)))
     if row.verdict in ("always", "input"):
-        cause = ""
+        cause_text = ""
     details = [f"holds in {row.holds}" if row.holds else "", row.apart]
     if row.repeats:
         details.append(f"repeats {row.repeats}")
     details_text = ", ".join(filter(None, details))
-    verdict = f"{row.verdict} ({details_text})" if details_text else row.verdict
-    source = f" ({row.source})" if row.source else ""
-    sentences = filter(None, (row.says + source, row.turns or cause))
+    verdict_text = f"{row.verdict} ({details_text})" if details_text else row.verdict
+    source_text = f" ({row.source})" if row.source else ""
+    sentences = filter(None, (row.says + source_text, row.turns or cause_text))
     sentences_text = ". ".join(sentence[:1].upper() + sentence[1:] for sentence in sentences)
-    return f"- **{escape(row.statement)}**: {escape(verdict)}. {escape(sentences_text)}"
+    return f"- **{escape(row.statement)}**: {escape(verdict_text)}. {escape(sentences_text)}"
 
 
 def verdicts_of(rows: Sequence[StatementRow]) -> dict[str, str]:
@@ -526,21 +542,21 @@ def verdicts_of(rows: Sequence[StatementRow]) -> dict[str, str]:
 
     Parts and readings that are inputs do not count beside others.
     """
-    readings_by_name: dict[str, dict[str, str]] = {}
+    verdicts_by_reading_and_name: dict[str, dict[str, str]] = {}
     for row in rows:
-        readings = readings_by_name.setdefault(row.part_of or row.name, {})
-        readings[row.reading] = min(
-            readings.get(row.reading, _VERDICTS_IN_ORDER[-1]),
+        verdict_by_reading = verdicts_by_reading_and_name.setdefault(row.part_of or row.name, {})
+        verdict_by_reading[row.reading] = min(
+            verdict_by_reading.get(row.reading, _VERDICTS_IN_ORDER[-1]),
             row.verdict,
             key=_VERDICTS_IN_ORDER.index,
         )
-    verdict_sets = {
+    verdicts_by_name = {
         name: {*verdicts.values()} - {"input"} or {"input"}
-        for name, verdicts in readings_by_name.items()
+        for name, verdicts in verdicts_by_reading_and_name.items()
     }
     return {
         name: verdict_set.pop() if len(verdict_set) == 1 else "undecided"
-        for name, verdict_set in verdict_sets.items()
+        for name, verdict_set in verdicts_by_name.items()
     }
 
 
@@ -562,30 +578,34 @@ def summary_of_statements(statements: Sequence[StatementRow], most: int | None =
     ... )
     '1 statement checked: 0 hits, 1 miss (faults)'
     """
-    verdicts = verdicts_of(statements)
-    misses, undecided_names, hits, inputs = (
-        [name for name, verdict in verdicts.items() if verdict == kind]
-        for kind in _VERDICTS_IN_ORDER
+    verdict_by_name = verdicts_of(statements)
+    missed_names, undecided_names, hit_names, input_names = (
+        [name for name, verdict in verdict_by_name.items() if verdict == verdict_kind]
+        for verdict_kind in _VERDICTS_IN_ORDER
     )
-    text = (
-        f"{with_noun(len(verdicts) - len(inputs), 'statement')} checked:"
-        f" {with_noun(len(hits), 'hit')}"
+    summary = (
+        f"{with_noun(len(verdict_by_name) - len(input_names), 'statement')} checked:"
+        f" {with_noun(len(hit_names), 'hit')}"
     )
-    text += f", {with_noun(len(misses), 'miss', 'misses')}" + (
-        f" ({_names_text(misses, most)})" if misses else ""
+    summary += f", {with_noun(len(missed_names), 'miss', 'misses')}" + (
+        f" ({_names_text(missed_names, most)})" if missed_names else ""
     )
-    text += (
+    summary += (
         f", {len(undecided_names)} undecided ({_names_text(undecided_names, most)})"
         if undecided_names
         else ""
     )
-    inputs = inputs if most is None else []
-    return text + (
-        f"; {with_noun(len(inputs), 'input')} beside them ({', '.join(inputs)})" if inputs else ""
+    input_names = input_names if most is None else []
+    return summary + (
+        f"; {with_noun(len(input_names), 'input')} beside them ({', '.join(input_names)})"
+        if input_names
+        else ""
     )
 
 
 def _names_text(names: Sequence[str], most: int | None) -> str:
     """Return the names of statements in words, at most `most` of them."""
-    names_left_out = [] if most is None or len(names) <= most else [f"and {len(names) - most} more"]
-    return ", ".join([*names[:most], *names_left_out])
+    remainder_texts = (
+        [] if most is None or len(names) <= most else [f"and {len(names) - most} more"]
+    )
+    return ", ".join([*names[:most], *remainder_texts])

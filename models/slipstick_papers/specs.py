@@ -109,25 +109,26 @@ class TableSpec(QuestionSpec):
         with its place in the spec.
         """
         yield from ((("columns", index), case) for index, case in enumerate(self.columns))
-        for row, spec in enumerate(self.rows):
+        for row_index, row_spec in enumerate(self.rows):
             yield from (
-                (("rows", row, "against", index), case) for index, case in enumerate(spec.against)
+                (("rows", row_index, "against", index), case)
+                for index, case in enumerate(row_spec.against)
             )
-            yield from ((("rows", row, "slips", case), case) for case in spec.slips)
-            for case, ranging_cases in spec.ranging.items():
+            yield from ((("rows", row_index, "slips", case), case) for case in row_spec.slips)
+            for case, ranging_cases in row_spec.ranging.items():
                 yield from (
-                    (("rows", row, "ranging", case), named_case)
+                    (("rows", row_index, "ranging", case), named_case)
                     for named_case in (case, *ranging_cases)
                 )
 
     def check_rules(self) -> None:
         """Raise if a row has a wrong number of values, or keys that contradict one another."""
-        for index, row in enumerate(self.rows):
+        for row_index, row in enumerate(self.rows):
             if bool(row.printed) == bool(row.against):
                 raise broken_rule(
                     f"row {row.row} needs something to stand beside: printed or against",
                     "rows",
-                    index,
+                    row_index,
                 )
             for key in ("printed", "against", "plus", "within"):
                 cells = getattr(row, key)
@@ -140,12 +141,14 @@ class TableSpec(QuestionSpec):
                         f"one cell for each of the {len(self.columns)} columns is needed, got"
                         f" {len(cells)}"
                     )
-                    raise broken_rule(message, "rows", index, key)
+                    raise broken_rule(message, "rows", row_index, key)
             if row.measured and row.exact:
-                raise broken_rule(f"row {row.row} is measured or exact, not both", "rows", index)
+                raise broken_rule(
+                    f"row {row.row} is measured or exact, not both", "rows", row_index
+                )
             if not (row.sum or row.plus):
                 raise broken_rule(
-                    f"row {row.row} needs something to add up: sum or plus", "rows", index
+                    f"row {row.row} needs something to add up: sum or plus", "rows", row_index
                 )
 
 
@@ -236,9 +239,9 @@ class WantedSpec(QuestionSpec):
         """
         yield from self.compared_cases()
         for text, terms in self.cited.items():
-            yield from (((self.cites(text),), name) for name, _ in terms)
+            yield from (((self.key_of_citation(text),), name) for name, _ in terms)
 
-    def cites(self, text: str) -> str:
+    def key_of_citation(self, text: str) -> str:
         """Return the key whose text contains a text in braces."""
         return "missed" if f"{{{text}}}" in self.missed else "lacks"
 
@@ -403,7 +406,7 @@ class StatementSpec(WantedSpec):
                 raise broken_rule("leave at least one answer under `of` out of these", key)
         if self.reading and not self.part_of:
             raise broken_rule("part_of names the statement that this is a reading of", "reading")
-        if wrong_key := next(
+        if wrong_text := next(
             (
                 name
                 for name in _TEXT_IN_BRACES.findall(self.missed + self.lacks)
@@ -412,11 +415,11 @@ class StatementSpec(WantedSpec):
             None,
         ):
             message = (
-                f"{{{wrong_key}}} is not CASE VALUE, CASE VALUE %, CASE VALUE / VALUE or CASE"
+                f"{{{wrong_text}}} is not CASE VALUE, CASE VALUE %, CASE VALUE / VALUE or CASE"
                 " VALUE /"
                 " CASE VALUE"
             )
-            raise broken_rule(message, self.cites(wrong_key))
+            raise broken_rule(message, self.key_of_citation(wrong_text))
         key = "greatest" if self.greatest else "smallest" if self.smallest else "of"
         if self.at_least is not None and self.at_least > (value_count := len(getattr(self, key))):
             raise broken_rule(

@@ -313,7 +313,7 @@ def _value_problems(
     have it, or its unit differs from that of the stated numbers.
     """
     for citation, terms in spec.cited.items():
-        citing_place = (spec.cites(citation),)
+        citing_place = (spec.key_of_citation(citation),)
         missing_values = [
             (answer_name, value_name)
             for answer_name, value_name in terms

@@ -24,7 +24,7 @@ from slipstick_rates.series import LEAST_FITTED_POINTS, LEAST_FITTED_YEARS
 from slipstick_rates.trend import (
     PROCESSORS,
     Draws,
-    Followed,
+    FollowedValue,
     SeriesRate,
     Trend,
     data_span,
@@ -91,7 +91,7 @@ class TrendedCase:
     case: Evaluator
     trend: Trend
     base_year: float
-    followers: tuple[Followed, ...]
+    followers: tuple[FollowedValue, ...]
     has_kind: bool = True
     unfollowed: tuple[tuple[str, str], ...] = ()
 
@@ -155,7 +155,7 @@ class TrendedCase:
     def rates_of_amounts_alone(self) -> tuple[str, ...]:
         """The rates that change amounts only, such as a cost, and no time."""
         timed_paths = self.timed
-        rates_of_times = {value.rate for value in self.followers if value.path in timed_paths}
+        rates_of_times = {value.rate_name for value in self.followers if value.path in timed_paths}
         return tuple(
             name
             for name in self.trend.rates
@@ -169,7 +169,9 @@ class TrendedCase:
         # Compiling the model would load the libraries of arrays as its file is checked.
         has_parameters = isinstance(model, Model | QueueingNetwork)
         parameters_used = model.parameters if has_parameters else self.case.form.parameters
-        rates_in_use = {value.rate for value in self.followers if value.path in parameters_used}
+        rates_in_use = {
+            value.rate_name for value in self.followers if value.path in parameters_used
+        }
         return tuple(name for name in self.trend.rates if name not in rates_in_use)
 
 
@@ -259,7 +261,7 @@ def trended_case(
     classes = (
         [name for name in trend.rates if name not in technologies_named] if has_classes else []
     )
-    trend = trend.of(
+    trend = trend.with_rates(
         {
             *classes,
             *(following_quantity.technology for following_quantity in stated_followers.values()),
@@ -309,17 +311,19 @@ def _list_followers(
     stated_followers: Mapping[str, Given],
     trend: Trend,
     case_evaluator: Evaluator,
-) -> list[Followed]:
+) -> list[FollowedValue]:
     """List the quantities that follow a rate of a trend: the classes of cost, and the parameters
     that name a technology.
     """
     followers = [
-        Followed(path, case_evaluator.built.parameters[path].value or 1.0, name, name == PROCESSORS)
+        FollowedValue(
+            path, case_evaluator.built.parameters[path].value or 1.0, name, name == PROCESSORS
+        )
         for name in classes
         for path in [f"{TECHNOLOGY}.{name}"]
     ]
     return followers + [
-        Followed(
+        FollowedValue(
             path,
             stated_quantity.value,
             stated_quantity.technology,
@@ -374,7 +378,7 @@ def _is_multiplied(stated_quantity: Given, trend: Trend) -> bool:
 
 
 def _check_followers(
-    followers: Sequence[Followed], trend: Trend, case_evaluator: Evaluator
+    followers: Sequence[FollowedValue], trend: Trend, case_evaluator: Evaluator
 ) -> None:
     """Raise if a parameter that follows a rate is part of the structure of the model, or of the
     time of a step that follows the same rate by its class.
@@ -393,10 +397,10 @@ def _check_followers(
                 " is computed from it; leave technology out"
             )
             raise mark.error(message, follower.path)
-        key = trend.keys[follower.rate]
+        key = trend.draw_key_by_rate[follower.rate_name]
         for step in model.steps if isinstance(model, Model) else ():
             names = {parameter.name for parameter in parameters(step.time)}
-            if follower.path in names and trend.keys.get(step.technology) == key:
+            if follower.path in names and trend.draw_key_by_rate.get(step.technology) == key:
                 message = (
                     f"step {step.name} follows {step.technology} already, so that its time would"
                     " change twice; leave technology out of the parameter, or write another one in"

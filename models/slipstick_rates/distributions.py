@@ -48,13 +48,13 @@ def quantities(spec: Uncertain) -> dict[tuple[str | int, ...], Given]:
     their key.
     """
     quantity_by_key: dict[tuple[str | int, ...], Given] = {}
-    for name, field in type(spec).model_fields.items():
-        value: Any = getattr(spec, name)
-        key = field.alias or name
+    for field_name, field in type(spec).model_fields.items():
+        value: Any = getattr(spec, field_name)
+        key = field.alias or field_name
         if isinstance(value, Given) and key != "spread":
             quantity_by_key[(key,)] = value
         elif key == "values":
-            quantity_by_key.update({(key, index): member for index, member in enumerate(value)})
+            quantity_by_key.update({(key, index): quantity for index, quantity in enumerate(value)})
     return quantity_by_key
 
 

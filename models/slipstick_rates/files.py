@@ -328,7 +328,7 @@ class TrendSpec(Described):
         if self.rates is None and not self.series:
             raise broken_rule("write rates, or series of points, of what changes", "trend")
         series_by_class: dict[tuple[str, str], str] = {}
-        for name, series in self.series.items():
+        for series_name, series in self.series.items():
             fitted_years = [point.year for point in series.points if not point.apart]
             if series.of and not has_enough_years(fitted_years):
                 message = (
@@ -336,21 +336,24 @@ class TrendSpec(Described):
                     f" {LEAST_FITTED_YEARS:g} years,"
                     f" got {len(fitted_years)}; leave out of, or add points"
                 )
-                raise broken_rule(message, "series", name, "points")
-            kinds: list[str] = [*series.processors, *series.assumed_for] or [""]
+                raise broken_rule(message, "series", series_name, "points")
+            processor_kinds: list[str] = [*series.processors, *series.assumed_for] or [""]
             for class_and_kind in [
-                (class_name, kind) for class_name in series.of for kind in kinds
+                (class_name, processor_kind)
+                for class_name in series.of
+                for processor_kind in processor_kinds
             ]:
                 if class_and_kind in series_by_class:
-                    class_name, kind = class_and_kind
-                    suffix = f" of {kind}" if kind else ""
-                    driver = series_by_class[class_and_kind]
+                    class_name, processor_kind = class_and_kind
+                    suffix = f" of {processor_kind}" if processor_kind else ""
+                    driving_series_name = series_by_class[class_and_kind]
                     message = (
-                        f"{class_name}{suffix} goes with {driver} already; write {driver}:"
+                        f"{class_name}{suffix} goes with {driving_series_name} already; write"
+                        f" {driving_series_name}:"
                         " {of: []}, or leave it out here"
                     )
-                    raise broken_rule(message, "series", name, "of")
-                series_by_class[class_and_kind] = name
+                    raise broken_rule(message, "series", series_name, "of")
+                series_by_class[class_and_kind] = series_name
 
 
 def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
@@ -358,7 +361,7 @@ def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
     keys.
     """
     series_by_name = {}
-    for name, series in spec.series.items():
+    for series_name, series in spec.series.items():
         points = [
             SeriesPoint(
                 point.year,
@@ -374,9 +377,9 @@ def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
             for point in series.points
         ]
         limit = series.limit
-        series_by_name[name] = PointSeries(
-            name,
-            series.title or name,
+        series_by_name[series_name] = PointSeries(
+            series_name,
+            series.title or series_name,
             series.unit or str(series.dimension),
             tuple(sorted(points, key=lambda point: point.year)),
             series.is_less_better,
@@ -390,8 +393,8 @@ def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
 def trend_of(
     spec: TrendSpec,
     name: str,
-    kind: str = CORE,
-    as_of: float | None = None,
+    processor_kind: str = CORE,
+    known_year: float | None = None,
     followed_series: Collection[str] = (),
 ) -> Trend:
     """Return the trend of a checked file, with the texts of sources in place of keys.
@@ -399,71 +402,83 @@ def trend_of(
     Parameters
     ----------
     spec, name : the file, and what it is called
-    kind : of the processors that it is for
-    as_of : the year whose knowledge it uses; None is today's
+    processor_kind : of the processors that it is for
+    known_year : the year whose knowledge it uses; None is today's
     followed_series : names of series that parameters follow, beside those of classes of cost
     """
     from slipstick_rates.trend import PeriodRate, SeriesRate, Trend
 
-    rates: dict[str, Rate] = {}
-    keys: dict[str, str] = {}
+    rate_by_name: dict[str, Rate] = {}
+    draw_key_by_rate: dict[str, str] = {}
     for key, periods in (spec.rates.periods_by_name if spec.rates else {}).items():
-        rates[key], keys[key] = (
+        rate_by_name[key], draw_key_by_rate[key] = (
             PeriodRate(tuple(_period_from(period, spec) for period in periods)),
             key,
         )
     series_by_name = series_of(spec)
-    series_by_class = driving_series(spec, kind)
+    series_by_class = driving_series(spec, processor_kind)
     for series_name in dict.fromkeys([*series_by_class.values(), *followed_series]):
         series = (
             series_by_name[series_name]
-            if as_of is None
-            else series_by_name[series_name].as_of(as_of)
+            if known_year is None
+            else series_by_name[series_name].as_of(known_year)
         )
-        if not series.usable:
+        if not series.has_enough_points:
             continue
-        fit = fit_series(series)
-        classes = [
+        fitted_series = fit_series(series)
+        rate_names = [
             class_name
             for class_name, name_of_driving_series in series_by_class.items()
             if name_of_driving_series == series_name
         ]
-        is_assumed = kind in spec.series[series_name].assumed_for
-        rates.update(dict.fromkeys(classes, SeriesRate(fit, is_assumed)))
+        is_assumed = processor_kind in spec.series[series_name].assumed_for
+        rate_by_name.update(dict.fromkeys(rate_names, SeriesRate(fitted_series, is_assumed)))
         if series_name in followed_series:
-            rates[series_name] = SeriesRate(fit)
-            classes.append(series_name)
-        keys.update(dict.fromkeys(classes, f"series {series_name}"))
-    return Trend(name, spec.title or name, rates, keys, kind if spec.series else "")
+            rate_by_name[series_name] = SeriesRate(fitted_series)
+            rate_names.append(series_name)
+        draw_key_by_rate.update(dict.fromkeys(rate_names, f"series {series_name}"))
+    return Trend(
+        name,
+        spec.title or name,
+        rate_by_name,
+        draw_key_by_rate,
+        processor_kind if spec.series else "",
+    )
 
 
-def driving_series(spec: TrendSpec, kind: str) -> dict[str, str]:
+def driving_series(spec: TrendSpec, processor_kind: str) -> dict[str, str]:
     """Return the name of the series that sets the rate of each class of cost, by class; a series
     for the given kind of processors takes precedence over a general one.
     """
     series_by_class: dict[str, str] = {}
-    for name, series in spec.series.items():
+    for series_name, series in spec.series.items():
         for class_name in series.of:
-            kinds = [*series.processors, *series.assumed_for]
-            if kind in kinds or (not kinds and class_name not in series_by_class):
-                series_by_class[class_name] = name
+            processor_kinds = [*series.processors, *series.assumed_for]
+            if processor_kind in processor_kinds or (
+                not processor_kinds and class_name not in series_by_class
+            ):
+                series_by_class[class_name] = series_name
     return series_by_class
 
 
-def _period_from(spec: PeriodSpec, trend: TrendSpec) -> Period:
+def _period_from(spec: PeriodSpec, trend_spec: TrendSpec) -> Period:
     """Return the period that a spec describes."""
     from slipstick_rates.trend import Period
 
     stated_rate = spec.uncertain or spec.factor or spec.doubling or spec.halving
     assert stated_rate is not None
-    source = stated_rate.source or trend.source
-    factor = (
+    source = stated_rate.source or trend_spec.source
+    factor_distribution = (
         distribution_of(spec.uncertain)
         if isinstance(spec.uncertain, Uncertain)
         else _factor_of_period(spec)
     )
     return Period(
-        spec.first, spec.to, factor, trend.sources.get(source, source), stated_rate.assumed
+        spec.first,
+        spec.to,
+        factor_distribution,
+        trend_spec.sources.get(source, source),
+        stated_rate.assumed,
     )
 
 
@@ -503,25 +518,34 @@ def with_points(tree: Table, library: SpecFiles) -> Table:
     SpecError : a file is not there, or a line is no point
     """
     series_table = node_at(tree, ["series"])
-    for name in series_table.entries if isinstance(series_table, Table) else ():
-        place = ["series", name, "points"]
-        points = node_at(tree, place)
-        if isinstance(points, Scalar) and isinstance(points.value, str):
-            path = library.measurement_file(points.value, points.mark)
+    for series_name in series_table.entries if isinstance(series_table, Table) else ():
+        place = ["series", series_name, "points"]
+        points_node = node_at(tree, place)
+        if isinstance(points_node, Scalar) and isinstance(points_node.value, str):
+            path = library.measurement_file(points_node.value, points_node.mark)
             text = file_text(path, "data_bytes", "keep a part of it")
             library.keep_hash(path)
-            points_by_series = parse_points(text, str(path))
-            if set(points_by_series) != {""} and name not in points_by_series:
-                suggestion = did_you_mean(name, [*points_by_series])
-                message = f"{points.value} has no series {name!r}{suggestion}"
-                raise points.mark.error(message, place)
+            points_and_unit_by_series = parse_points(text, str(path))
+            if (
+                set(points_and_unit_by_series) != {""}
+                and series_name not in points_and_unit_by_series
+            ):
+                suggestion = did_you_mean(series_name, [*points_and_unit_by_series])
+                message = f"{points_node.value} has no series {series_name!r}{suggestion}"
+                raise points_node.mark.error(message, place)
             changed_tree = replace(
-                tree, place, points_by_series.get(name, points_by_series.get("", (points, "")))[0]
+                tree,
+                place,
+                points_and_unit_by_series.get(
+                    series_name, points_and_unit_by_series.get("", (points_node, ""))
+                )[0],
             )
-            unit = points_by_series.get(name, points_by_series.get("", (points, "")))[1]
-            if unit and node_at(changed_tree, ["series", name, "unit"]) is None:
-                node = Scalar(unit, unit, points.mark, quoted=True)
-                changed_tree = replace(changed_tree, ["series", name, "unit"], node)
+            unit = points_and_unit_by_series.get(
+                series_name, points_and_unit_by_series.get("", (points_node, ""))
+            )[1]
+            if unit and node_at(changed_tree, ["series", series_name, "unit"]) is None:
+                unit_node = Scalar(unit, unit, points_node.mark, quoted=True)
+                changed_tree = replace(changed_tree, ["series", series_name, "unit"], unit_node)
             assert isinstance(changed_tree, Table)
             tree = changed_tree
     return tree
@@ -535,15 +559,15 @@ def read_points_as_trend(path: Path) -> Table:
     path : of the file, a CSV with the columns year and value
     """
     mark = Mark(str(path), 1, 1)
-    series: dict[str, Entry] = {}
+    entry_by_series: dict[str, Entry] = {}
     text = file_text(path, "data_bytes", "keep a part of it")
     for name, (points, unit) in parse_points(text, str(path)).items():
         entries = {"points": Entry(mark, points)}
         if unit:
             entries["unit"] = Entry(mark, Scalar(unit, unit, mark, quoted=True))
-        label = name or re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-") or "series"
-        series[label] = Entry(mark, Table(entries, mark))
-    return Table({"series": Entry(mark, Table(series, mark))}, mark)
+        series_name = name or re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-") or "series"
+        entry_by_series[series_name] = Entry(mark, Table(entries, mark))
+    return Table({"series": Entry(mark, Table(entry_by_series, mark))}, mark)
 
 
 def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
@@ -572,24 +596,27 @@ def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
     points_by_series: dict[str, list[Node]] = {}
     unit_by_series: dict[str, str] = {}
     for line_number, cells in _filled_rows(rows):
-        row = dict(zip(heading_cells, cells, strict=False))
+        text_by_column = dict(zip(heading_cells, cells, strict=False))
         if delimiter == ";":
-            row["value"] = re.sub(r"(?<=[0-9]),(?=[0-9])", ".", row.get("value", ""))
-        name = row.get("series", "")
+            text_by_column["value"] = re.sub(
+                r"(?<=[0-9]),(?=[0-9])", ".", text_by_column.get("value", "")
+            )
+        series_name = text_by_column.get("series", "")
         mark = Mark(file, line_number, 1)
-        points_by_series.setdefault(name, []).append(_point_node(row, mark))
-        unit = row.get("unit", unit_of_all)
-        if unit_by_series.setdefault(name, unit) != unit:
+        points_by_series.setdefault(series_name, []).append(_point_node(text_by_column, mark))
+        unit = text_by_column.get("unit", unit_of_all)
+        if unit_by_series.setdefault(series_name, unit) != unit:
             message = (
-                f"series {name or file} is in {unit_by_series[name]!r}, and here in {unit!r};"
+                f"series {series_name or file} is in {unit_by_series[series_name]!r}, and here in"
+                f" {unit!r};"
                 " write one unit"
             )
             raise mark.error(message, "unit")
     if not points_by_series:
         raise Mark(file, 1, 1).error("has no points below its line of names", "")
     return {
-        name: (Listing(tuple(point_nodes), point_nodes[0].mark), unit_by_series[name])
-        for name, point_nodes in points_by_series.items()
+        series_name: (Listing(tuple(point_nodes), point_nodes[0].mark), unit_by_series[series_name])
+        for series_name, point_nodes in points_by_series.items()
     }
 
 
@@ -617,13 +644,13 @@ def _filled_rows(
             yield line_number, [cell.strip() for cell in cells]
 
 
-def _point_node(row: Mapping[str, str], mark: Mark) -> Table:
+def _point_node(text_by_column: Mapping[str, str], mark: Mark) -> Table:
     """Return the table of one point from a row; a number stays a number, and yes or true becomes
     true.
     """
     entries = {}
     for column in _COLUMN_HEADINGS:
-        cell_text = row.get(column, "")
+        cell_text = text_by_column.get(column, "")
         if not cell_text:
             continue
         value: str | float | bool = cell_text

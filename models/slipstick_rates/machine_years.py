@@ -68,11 +68,11 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
             raise tree.mark.error(message, ["machine", key])
     from slipstick_rates.trend import data_span, doubt_on_rate, reason_not_to_start
 
-    base = _base_machine(tree.entries["base"].node, library)
-    start_year, end_year = _start_and_end(tree, base)
-    trend = _trend_of_machine(tree.entries["trend"].node, base, library)
-    changed_machine: Node = base
-    for path, class_name, gain in _gains_by_path(base, trend, start_year, end_year):
+    base_machine = _base_machine(tree.entries["base"].node, library)
+    start_year, end_year = _start_and_end(tree, base_machine)
+    trend = _trend_of_machine(tree.entries["trend"].node, base_machine, library)
+    changed_machine: Node = base_machine
+    for path, class_name, gain in _gains_by_path(base_machine, trend, start_year, end_year):
         rate = trend.rates[class_name]
         if message := reason_not_to_start(trend, class_name, start_year):
             raise tree.entries["base"].node.mark.error(message, "machine.base")
@@ -89,14 +89,14 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
         changed_machine = replace(
             changed_machine,
             path,
-            _scaled_quantity(_node_at_path(base, path), gain, source, doubt),
+            _scaled_quantity(_node_at_path(base_machine, path), gain, source, doubt),
         )
-    title = node_at(base, ["title"])
-    base_title = title.text if isinstance(title, Scalar) else "a machine"
-    own_title = node_at(tree, ["title"])
+    base_title_node = node_at(base_machine, ["title"])
+    base_title = base_title_node.text if isinstance(base_title_node, Scalar) else "a machine"
+    own_title_node = node_at(tree, ["title"])
     title_text = (
-        own_title.text
-        if isinstance(own_title, Scalar)
+        own_title_node.text
+        if isinstance(own_title_node, Scalar)
         else f"{base_title}, taken to {end_year:g} along {trend.name}"
     )
     assert isinstance(changed_machine, Table)
@@ -114,26 +114,26 @@ def _base_machine(node: Node, library: SpecFiles) -> Table:
     to no class of cost.
     """
     if isinstance(node, Table):
-        base = library.resolve("machine", node)
+        base_machine = library.resolve("machine", node)
     elif isinstance(node, Scalar) and isinstance(node.value, str):
-        base = library.load("machine", node.value, node.mark, "machine.base")
+        base_machine = library.load("machine", node.value, node.mark, "machine.base")
     else:
         raise node.mark.error(
             "write the name of a machine, a file that ends in .yaml, or its keys and values",
             "machine.base",
         )
-    if is_shared_memory(base):
+    if is_shared_memory(base_machine):
         message = (
             "a machine with shared memory has no classes of cost, so no trend takes it to a year"
         )
         raise node.mark.error(message, "machine.base")
-    return base
+    return base_machine
 
 
-def _start_and_end(tree: Table, base: Table) -> tuple[float, float]:
+def _start_and_end(tree: Table, base_machine: Table) -> tuple[float, float]:
     """Return the year of the base machine and the year of the machine that is wanted."""
     wanted_year_node = tree.entries["year"].node
-    base_year_node = node_at(base, ["year"])
+    base_year_node = node_at(base_machine, ["year"])
     if not isinstance(base_year_node, Scalar) or not isinstance(base_year_node.value, int | float):
         message = "this machine has no year, so no trend can start there; write year in it"
         raise tree.entries["base"].node.mark.error(message, "machine.base")
@@ -151,7 +151,7 @@ def _start_and_end(tree: Table, base: Table) -> tuple[float, float]:
     return float(base_year_node.value), float(wanted_year_node.value or 0)
 
 
-def _trend_of_machine(node: Node, base: Table, library: SpecFiles) -> Trend:
+def _trend_of_machine(node: Node, base_machine: Table, library: SpecFiles) -> Trend:
     """Return the trend along which a machine is extrapolated, for the kind of its processors."""
     from slipstick_rates.files import CORE, TrendSpec, trend_of
 
@@ -159,8 +159,8 @@ def _trend_of_machine(node: Node, base: Table, library: SpecFiles) -> Trend:
         raise node.mark.error(
             "write the name of a trend, or a file that ends in .yaml", "machine.trend"
         )
-    file = library.load("trend", node.value, node.mark, "machine.trend")
-    spec = validate(TrendSpec, file)
+    trend_tree = library.load("trend", node.value, node.mark, "machine.trend")
+    spec = validate(TrendSpec, trend_tree)
     name = PurePath(node.value).name.removesuffix(".yaml").removesuffix(".yml")
     if spec.benefit is not None:
         message = (
@@ -168,15 +168,17 @@ def _trend_of_machine(node: Node, base: Table, library: SpecFiles) -> Trend:
             " is; project the case instead"
         )
         raise node.mark.error(message, "machine.trend")
-    kind_node = node_at(base, ["processors", "kind"])
-    kind = str(kind_node.value) if isinstance(kind_node, Scalar) else CORE
+    kind_node = node_at(base_machine, ["processors", "kind"])
+    processor_kind = str(kind_node.value) if isinstance(kind_node, Scalar) else CORE
     return library.compute_once(
-        ("trend", id(file), kind), lambda: trend_of(spec, name, kind), (file, base)
+        ("trend", id(trend_tree), processor_kind),
+        lambda: trend_of(spec, name, processor_kind),
+        (trend_tree, base_machine),
     )
 
 
 def _gains_by_path(
-    base: Table, trend: Trend, start_year: float, end_year: float
+    base_machine: Table, trend: Trend, start_year: float, end_year: float
 ) -> Iterator[tuple[str, str, float]]:
     """Yield for each quantity of the machine that changes its path, the name of its rate, and the
     factor by which it improves.
@@ -185,7 +187,7 @@ def _gains_by_path(
         rate_name: float(rate.gain(start_year, np.array([end_year]))[0, 0])
         for rate_name, rate in trend.rates.items()
     }
-    for path, class_name in _class_by_path(base):
+    for path, class_name in _class_by_path(base_machine):
         rate_name = class_name
         if path == "processors.flops" and "application" not in gain_by_rate:
             rate_name = "processors"
@@ -194,7 +196,7 @@ def _gains_by_path(
             yield path, rate_name, gain
 
 
-def _class_by_path(base: Table) -> Iterator[tuple[str, str]]:
+def _class_by_path(base_machine: Table) -> Iterator[tuple[str, str]]:
     """Yield the path and the class of cost of each quantity that the machine has."""
     class_by_path: Mapping[str, str] = {
         **_CLASS_OF_MACHINE_VALUE,
@@ -205,28 +207,28 @@ def _class_by_path(base: Table) -> Iterator[tuple[str, str]]:
         },
     }
     for path, class_name in class_by_path.items():
-        if node_at(base, path) is not None or path == _SPEED_PATH:
+        if node_at(base_machine, path) is not None or path == _SPEED_PATH:
             yield path, class_name
-    for network in ("network", "node.network"):
-        ranges = node_at(base, f"{network}.protocol.ranges")
-        for name in ranges.entries if isinstance(ranges, Table) else ():
+    for network_path in ("network", "node.network"):
+        protocol_ranges = node_at(base_machine, f"{network_path}.protocol.ranges")
+        for name in protocol_ranges.entries if isinstance(protocol_ranges, Table) else ():
             for part in ("total", "call"):
                 for key in ("fixed", "per_byte"):
-                    path = f"{network}.protocol.ranges.{name}.{part}.{key}"
-                    if node_at(base, path) is not None:
+                    path = f"{network_path}.protocol.ranges.{name}.{part}.{key}"
+                    if node_at(base_machine, path) is not None:
                         yield path, "protocol"
-        ring_protocols = node_at(base, f"{network}.ring_protocols")
+        ring_protocols = node_at(base_machine, f"{network_path}.ring_protocols")
         for name in ring_protocols.entries if isinstance(ring_protocols, Table) else ():
             for key, class_name in _CLASS_OF_RING_VALUE.items():
-                path = f"{network}.ring_protocols.{name}.{key}"
-                if node_at(base, path) is not None:
+                path = f"{network_path}.ring_protocols.{name}.{key}"
+                if node_at(base_machine, path) is not None:
                     yield path, class_name
 
 
-def _node_at_path(base: Table, path: str) -> Node:
+def _node_at_path(base_machine: Table, path: str) -> Node:
     """Return the node at a path of a machine."""
-    node = node_at(base, path)
-    return Scalar(1, "1", base.mark, quoted=False) if node is None else node
+    node = node_at(base_machine, path)
+    return Scalar(1, "1", base_machine.mark, quoted=False) if node is None else node
 
 
 def _scaled_quantity(node: Node, gain: float, source: str, doubt: str) -> Node:
@@ -240,7 +242,7 @@ def _scaled_quantity(node: Node, gain: float, source: str, doubt: str) -> Node:
     scaled_value = value / gain if is_divided else value * gain
     unit = "" if str(dimension) == "1" else f" {dimension}"
     mark = node.mark if isinstance(node, Scalar) else value_node.mark
-    was_assumed = node_at(node, ["assumed"]) if isinstance(node, Table) else None
-    is_assumed = bool(doubt) or (isinstance(was_assumed, Scalar) and was_assumed.value is True)
-    quantity = {"value": f"{number_text(scaled_value)}{unit}", "source": source}
-    return from_plain({**quantity, "assumed": True} if is_assumed else quantity, mark)
+    assumed_node = node_at(node, ["assumed"]) if isinstance(node, Table) else None
+    is_assumed = bool(doubt) or (isinstance(assumed_node, Scalar) and assumed_node.value is True)
+    plain_quantity = {"value": f"{number_text(scaled_value)}{unit}", "source": source}
+    return from_plain({**plain_quantity, "assumed": True} if is_assumed else plain_quantity, mark)

@@ -111,26 +111,26 @@ class PointSeries:
     limit_source: str = ""
 
     @property
-    def used(self) -> tuple[SeriesPoint, ...]:
+    def fitted_points(self) -> tuple[SeriesPoint, ...]:
         """The points that the rate is fitted to."""
         return tuple(point for point in self.points if not point.apart)
 
     @property
-    def measured(self) -> tuple[SeriesPoint, ...]:
+    def measured_points(self) -> tuple[SeriesPoint, ...]:
         """The points that the rate is fitted to and that are measured."""
-        return tuple(point for point in self.used if not point.announced)
+        return tuple(point for point in self.fitted_points if not point.announced)
 
     @property
-    def weak(self) -> bool:
+    def is_weak(self) -> bool:
         """Whether the series has few measured points, or most of them are from memory."""
-        return len(self.measured) < LEAST_POINTS_OF_STRONG_SERIES or 2 * self.recalled > len(
-            self.measured
-        )
+        return len(
+            self.measured_points
+        ) < LEAST_POINTS_OF_STRONG_SERIES or 2 * self.count_from_memory > len(self.measured_points)
 
     @property
-    def recalled(self) -> int:
+    def count_from_memory(self) -> int:
         """The number of measured points that are known from memory, without an opened source."""
-        return sum(point.from_memory for point in self.measured)
+        return sum(point.from_memory for point in self.measured_points)
 
     @property
     def sign(self) -> float:
@@ -154,9 +154,9 @@ class PointSeries:
         )
 
     @property
-    def usable(self) -> bool:
+    def has_enough_points(self) -> bool:
         """Whether the series has enough points to be fitted."""
-        return has_enough_years([point.year for point in self.used])
+        return has_enough_years([point.year for point in self.fitted_points])
 
 
 def has_enough_years(years: Sequence[float]) -> bool:
@@ -170,7 +170,7 @@ def has_enough_years(years: Sequence[float]) -> bool:
     return len(years) >= LEAST_FITTED_POINTS and max(years) - min(years) >= LEAST_FITTED_YEARS
 
 
-def fit_series(series: PointSeries, growth: RateModel | None = None) -> FittedSeries:
+def fit_series(series: PointSeries, rate_model: RateModel | None = None) -> FittedSeries:
     """Fit a rate to a series. Its scatter is the most likely one of `_TRIED_SCATTERS`, given the
     points and the usual scatter of other series.
 
@@ -178,9 +178,10 @@ def fit_series(series: PointSeries, growth: RateModel | None = None) -> FittedSe
     ------
     ModelError : there are too few points, or one is no positive number
     """
-    if not series.usable:
+    if not series.has_enough_points:
         raise ModelError(
-            f"series {series.name} has {len(series.used)} points; at least {LEAST_FITTED_POINTS}"
+            f"series {series.name} has {len(series.fitted_points)} points; at least"
+            f" {LEAST_FITTED_POINTS}"
             " over"
             f" {LEAST_FITTED_YEARS:g} years are needed for a rate"
         )
@@ -189,8 +190,8 @@ def fit_series(series: PointSeries, growth: RateModel | None = None) -> FittedSe
             raise ModelError(
                 f"series {series.name}, {point.year:g}: a value is more than 0, got {point.value!r}"
             )
-    growth = growth or RateModel()
-    candidates = [FittedSeries(series, growth, scatter) for scatter in _TRIED_SCATTERS]
+    rate_model = rate_model or RateModel()
+    candidates = [FittedSeries(series, rate_model, scatter) for scatter in _TRIED_SCATTERS]
     years = candidates[0].years
     # The covariance is the same for every scatter.
     level_covariance = candidates[0].covariance(years, years, float(years[0]))
@@ -203,9 +204,9 @@ class _PointSolution(NamedTuple):
     points, and the inverse of the variance of the level.
     """
 
-    factor: Array
-    ones: Array
-    residuals: Array
+    cholesky_factor: Array
+    scaled_ones: Array
+    scaled_residuals: Array
     level: float
     precision: float
 
@@ -217,7 +218,7 @@ class FittedSeries:
     Parameters
     ----------
     series : the points
-    growth : how rates change
+    rate_model : how rates change
     scatter : standard deviation of a device about the level, of logarithms
 
     >>> points = tuple(SeriesPoint(2000.0 + n, 1.2**n) for n in range(21))
@@ -228,25 +229,27 @@ class FittedSeries:
     """
 
     series: PointSeries
-    growth: RateModel
+    rate_model: RateModel
     scatter: float
 
     @cached_property
     def years(self) -> Array:
         """The years of the points."""
-        return np.array([point.year for point in self.series.used])
+        return np.array([point.year for point in self.series.fitted_points])
 
     @cached_property
-    def logs(self) -> Array:
+    def signed_logs(self) -> Array:
         """The logarithms of the values of the points, with a sign such that more is better."""
-        return np.array([self.series.sign * log(point.value) for point in self.series.used])
+        return np.array(
+            [self.series.sign * log(point.value) for point in self.series.fitted_points]
+        )
 
     @cached_property
     def _covariance_of_noise(self) -> Array:
         """The covariance of the differences between points and level; announced points have a
         common error.
         """
-        points = self.series.used
+        points = self.series.fitted_points
         errors = np.array([point.error for point in points])
         plans = np.array([point.error * point.announced for point in points])
         own_variances = self.scatter**2 + np.where(plans > 0, 0.0, errors**2)
@@ -272,7 +275,7 @@ class FittedSeries:
                 np.clip(years, origin, max(interval_end, origin)) - origin
                 for years in (first_years, second_years)
             )
-            covariance = covariance + level_covariance(first_times, second_times, self.growth)
+            covariance = covariance + level_covariance(first_times, second_times, self.rate_model)
         return np.asarray(covariance)
 
     @cached_property
@@ -293,13 +296,17 @@ class FittedSeries:
         A large variance in its place, such as 100, would cancel and lose as many digits as 100 over
         the remaining variance has.
         """
-        factor = np.linalg.cholesky(level_covariance + self._covariance_of_noise)
-        ones = np.linalg.solve(factor, np.ones(len(self.logs)))
-        logs = np.linalg.solve(factor, self.logs - self.logs[0])
-        precision = float(ones @ ones)
-        level = float(ones @ logs) / precision
+        cholesky_factor = np.linalg.cholesky(level_covariance + self._covariance_of_noise)
+        scaled_ones = np.linalg.solve(cholesky_factor, np.ones(len(self.signed_logs)))
+        scaled_logs = np.linalg.solve(cholesky_factor, self.signed_logs - self.signed_logs[0])
+        precision = float(scaled_ones @ scaled_ones)
+        level = float(scaled_ones @ scaled_logs) / precision
         return _PointSolution(
-            np.asarray(factor, dtype=float), ones, logs - level * ones, level, precision
+            np.asarray(cholesky_factor, dtype=float),
+            scaled_ones,
+            scaled_logs - level * scaled_ones,
+            level,
+            precision,
         )
 
     def log_posterior(self, level_covariance: Array) -> float:
@@ -313,12 +320,14 @@ class FittedSeries:
         solved_points = self._solve_points(level_covariance)
         # The logarithm of a normal density, without its constant: the determinant is the square of
         # the factor's diagonal; the level of the first year is integrated out.
-        likelihood = -0.5 * solved_points.residuals @ solved_points.residuals
-        likelihood -= np.log(np.diag(solved_points.factor)).sum() + 0.5 * log(
+        likelihood = -0.5 * solved_points.scaled_residuals @ solved_points.scaled_residuals
+        likelihood -= np.log(np.diag(solved_points.cholesky_factor)).sum() + 0.5 * log(
             solved_points.precision
         )
         # The prior of the scatter is lognormal about the usual one.
-        scatter_deviation = log(self.scatter / self.growth.scatter) / self.growth.scatter_spread
+        scatter_deviation = (
+            log(self.scatter / self.rate_model.scatter) / self.rate_model.scatter_spread
+        )
         return float(likelihood - 0.5 * scatter_deviation**2)
 
     def levels(self, years: Array) -> tuple[Array, Array]:
@@ -326,7 +335,7 @@ class FittedSeries:
         given the points.
         """
         mean, scaled_covariance, solved_points, start_year = self._given_points(years)
-        unexplained_level = 1.0 - scaled_covariance.T @ solved_points.ones
+        unexplained_level = 1.0 - scaled_covariance.T @ solved_points.scaled_ones
         level_term = np.outer(unexplained_level, unexplained_level) / solved_points.precision
         return mean, np.asarray(
             self.covariance(years, years, start_year)
@@ -347,11 +356,15 @@ class FittedSeries:
         # Mean and covariance of normal levels, given the points (Gaussian process regression), with
         # a constant of which nothing is known (universal kriging).
         scaled_covariance = np.asarray(
-            np.linalg.solve(solved_points.factor, self.covariance(years, self.years, start_year).T),
+            np.linalg.solve(
+                solved_points.cholesky_factor, self.covariance(years, self.years, start_year).T
+            ),
             dtype=float,
         )
         mean = np.asarray(
-            self.logs[0] + solved_points.level + scaled_covariance.T @ solved_points.residuals,
+            self.signed_logs[0]
+            + solved_points.level
+            + scaled_covariance.T @ solved_points.scaled_residuals,
             dtype=float,
         )
         return mean, scaled_covariance, solved_points, start_year
@@ -369,10 +382,10 @@ class FittedSeries:
         """Return the mean and the standard deviation of the logarithm of a device's value in each
         year.
         """
-        mean, covariance = self.levels(years)
+        means, covariance = self.levels(years)
         # The scatter of devices about the level adds to what is not known of the level itself.
-        variance = np.maximum(np.diag(covariance), 0.0) + self.scatter**2
-        return self._below_limit(mean), np.sqrt(variance)
+        variances = np.maximum(np.diag(covariance), 0.0) + self.scatter**2
+        return self._below_limit(means), np.sqrt(variances)
 
     def _below_limit(self, levels: Array) -> Array:
         """Return levels cut off at the limit of the series."""
@@ -418,9 +431,13 @@ class FittedSeries:
         its 90 % interval.
         """
         mean, covariance = self.log_gain(first_year, np.array([last_year]))
-        middle = float(mean[0])
+        mean_log_growth = float(mean[0])
         deviation = sqrt(max(float(covariance[0, 0]), 0.0))
-        log_growths = (middle, middle - NORMAL_90 * deviation, middle + NORMAL_90 * deviation)
+        log_growths = (
+            mean_log_growth,
+            mean_log_growth - NORMAL_90 * deviation,
+            mean_log_growth + NORMAL_90 * deviation,
+        )
         # Quantiles pass through a monotone function, so that the ends of the logarithm are those of
         # the factor.
         yearly_factors = [
@@ -432,9 +449,9 @@ class FittedSeries:
         """Return the periods between the first point of the series, its breaks and its last
         point.
         """
-        measured = [point.year for point in self.series.measured]
-        first_year = measured[0]
-        last_year = measured[-1]
+        measured_years = [point.year for point in self.series.measured_points]
+        first_year = measured_years[0]
+        last_year = measured_years[-1]
         break_years = [year for year in self.series.breaks if first_year < year < last_year]
         return list(pairwise([first_year, *break_years, last_year]))
 
@@ -447,15 +464,15 @@ def with_covariance(normals: Array, covariance: Array) -> Array:
            [1., 0.]])
     """
     eigenvalues, eigenvectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    order = np.argsort(eigenvalues)[::-1]  # what varies most takes the first numbers
+    descending_order = np.argsort(eigenvalues)[::-1]  # what varies most takes the first numbers
     # The sign of an eigenvector is arbitrary: this rule makes it a fixed one.
-    signs = np.where(eigenvectors[:, order].sum(axis=0) < 0, -1.0, 1.0)
+    signs = np.where(eigenvectors[:, descending_order].sum(axis=0) < 0, -1.0, 1.0)
     # Rounding may leave an eigenvalue slightly below 0.
-    roots = np.sqrt(np.maximum(eigenvalues[order], 0.0))
-    return np.asarray((normals * roots) @ (eigenvectors[:, order] * signs).T)
+    deviations = np.sqrt(np.maximum(eigenvalues[descending_order], 0.0))
+    return np.asarray((normals * deviations) @ (eigenvectors[:, descending_order] * signs).T)
 
 
-def level_covariance(first_times: Array, second_times: Array, growth: RateModel) -> Array:
+def level_covariance(first_times: Array, second_times: Array, rate_model: RateModel) -> Array:
     """Return the covariance of two levels at times after a common start, at which the rate is
     unknown.
 
@@ -466,7 +483,7 @@ def level_covariance(first_times: Array, second_times: Array, growth: RateModel)
     >>> level_covariance(np.array([3.0]), np.array([3.0]), growth)  # a walk: q^2 3^3 / 3
     array([[2.25]])
     """
-    damping = growth.damping
+    damping = rate_model.damping
     times_down = np.asarray(first_times)[:, None]
     times_across = np.asarray(second_times)[None, :]
     earlier_years = np.minimum(times_down, times_across)
@@ -489,7 +506,7 @@ def level_covariance(first_times: Array, second_times: Array, growth: RateModel)
             + (decay_between - decay_sum) / (2 * damping)
         )
         from_walk = from_walk / damping**2
-    return np.asarray(growth.start**2 * from_start + growth.walk**2 * from_walk)
+    return np.asarray(rate_model.start**2 * from_start + rate_model.walk**2 * from_walk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -534,22 +551,22 @@ class BackTest:
     ----------
     start : the year
     predictions : of every later point of every series that could be fitted
-    widths : of each such series, how far 90 % reach each way at ten years, as a factor
+    band_widths : of each such series, how far 90 % reach each way at ten years, as a factor
     """
 
     start: float
     predictions: tuple[Prediction, ...]
-    widths: tuple[float, ...]
+    band_widths: tuple[float, ...]
 
     @property
-    def holds(self) -> float:
+    def share_within_band(self) -> float:
         """The fraction of the later points that lie within the bands of 90 %."""
         return float(np.mean([prediction.is_within_band for prediction in self.predictions]))
 
     @property
-    def width(self) -> float:
+    def median_width(self) -> float:
         """The median of the widths of the bands."""
-        return float(np.median(self.widths))
+        return float(np.median(self.band_widths))
 
     @property
     def score(self) -> float:
@@ -558,7 +575,7 @@ class BackTest:
 
 
 def back_test(
-    series: Iterable[PointSeries], start: float, growth: RateModel | None = None
+    series: Iterable[PointSeries], start_year: float, rate_model: RateModel | None = None
 ) -> BackTest:
     """Fit each series to the points known in a year. Return the predictions of all later measured
     points.
@@ -569,22 +586,24 @@ def back_test(
         later_points = [
             series_point
             for series_point in point_series.points
-            if series_point.year > start and not series_point.announced
+            if series_point.year > start_year and not series_point.announced
         ]
-        known_series = point_series.as_of(start)
+        known_series = point_series.as_of(start_year)
         # A series with too few points for a rate, or none to compare with, is left out of the test.
-        if not (later_points and known_series.usable):
+        if not (later_points and known_series.has_enough_points):
             continue
-        fitted_series = fit_series(known_series, growth)
-        years = np.array([*(point.year for point in later_points), start + 10.0])
+        fitted_series = fit_series(known_series, rate_model)
+        years = np.array([*(point.year for point in later_points), start_year + 10.0])
         mean, deviation = fitted_series.predict(years)
         band_widths.append(float(np.exp(NORMAL_90 * deviation[-1])))
         for index, point in enumerate(later_points):
             error = point_series.sign * log(point.value) - float(mean[index])
             predictions.append(
-                Prediction(point_series.name, start, point.year, error, float(deviation[index]))
+                Prediction(
+                    point_series.name, start_year, point.year, error, float(deviation[index])
+                )
             )
-    return BackTest(start, tuple(predictions), tuple(band_widths))
+    return BackTest(start_year, tuple(predictions), tuple(band_widths))
 
 
 BACK_TEST_STARTS = (2005.0, 2010.0, 2015.0)
@@ -635,15 +654,17 @@ def best_rate_model(trials: Trials, starts: Sequence[float]) -> RateModel:
     trials : back-tests from these starts at least
     starts : years of the back-tests that it is chosen on
     """
-    best: tuple[float, RateModel] | None = None
-    for growth in dict.fromkeys(growth for growth, _ in trials):
-        tests = [trials[growth, start_year] for start_year in starts]
-        width = float(np.median([width for test in tests for width in test.widths]))
+    best_score_and_model: tuple[float, RateModel] | None = None
+    for rate_model in dict.fromkeys(rate_model for rate_model, _ in trials):
+        tests = [trials[rate_model, start_year] for start_year in starts]
+        width = float(np.median([width for test in tests for width in test.band_widths]))
         score = float(np.mean([test.score for test in tests]))
-        if width <= WIDEST_BAND_AT_TEN_YEARS and (best is None or score > best[0]):
-            best = score, growth
-    if best is None:
+        if width <= WIDEST_BAND_AT_TEN_YEARS and (
+            best_score_and_model is None or score > best_score_and_model[0]
+        ):
+            best_score_and_model = score, rate_model
+    if best_score_and_model is None:
         raise ModelError(
             f"no choice has a median width of at most {WIDEST_BAND_AT_TEN_YEARS:g} at ten years"
         )
-    return best[1]
+    return best_score_and_model[1]

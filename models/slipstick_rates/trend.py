@@ -57,7 +57,7 @@ class PeriodRate:
     periods: tuple[Period, ...]
 
     @property
-    def uncertain(self) -> bool:
+    def is_uncertain(self) -> bool:
         """Whether the rate of any period is a distribution."""
         return any(period.factor.kind != "fixed" for period in self.periods)
 
@@ -110,7 +110,7 @@ class PeriodRate:
             factors = np.array([[period.median for period in self.periods]])
             return gain_of_factors(self.periods, base_year, years, factors)
         assert isinstance(draws, PeriodDraws)
-        log_changes = draws.change(base_year, years)
+        log_changes = draws.log_changes_since(base_year, years)
         return np.asarray(
             gain_of_factors(self.periods, base_year, years, draws.factors) * np.exp(log_changes)
         )
@@ -132,7 +132,7 @@ class PeriodDraws:
     years: Array
     changes: Array
 
-    def change(self, base_year: float, years: Array) -> Array:
+    def log_changes_since(self, base_year: float, years: Array) -> Array:
         """Return the contribution of changes of the rate to the logarithm of the gain from the base
         year to each year [samples, years].
         """
@@ -175,15 +175,15 @@ class SeriesDraws:
         columns = _columns_of_years(self.years, years)
         (base_index,) = _columns_of_years(self.years, np.array([base_year]))
         is_other_year = np.asarray(years) != base_year
-        later_level = self._limited(
+        later_level = self._below_limit(
             self.levels[:, columns] + self.later_devices[:, None] * is_other_year
         )
-        base_level = self._limited(
+        base_level = self._below_limit(
             self.levels[:, base_index, None] + self.devices[:, base_index, None] * is_other_year
         )
         return np.asarray(np.exp(later_level - base_level))
 
-    def _limited(self, logs: Array) -> Array:
+    def _below_limit(self, logs: Array) -> Array:
         """Return logarithms cut off at the limit of the series."""
         return logs if self.limit is None else np.minimum(logs, self.limit)
 
@@ -203,7 +203,7 @@ class SeriesRate:
 
     fit: FittedSeries
     assumed: bool = False
-    uncertain: ClassVar[bool] = True
+    is_uncertain: ClassVar[bool] = True
 
     def normals_per_draw(self, years: Array) -> int:
         """Return the number of standard normal numbers that one draw needs: one for the level in
@@ -238,20 +238,21 @@ Rate = PeriodRate | SeriesRate
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedValue:
     """A value of a model that a rate of a trend changes over the years.
 
     Parameters
     ----------
-    path, own : of the value, and how much it is in the base year
-    rate : the name of the rate
-    rises : it is multiplied by the gain, as the speed of processors; else divided, as a time
+    path, base_value : of the value, and how much it is in the base year
+    rate_name : the name of the rate
+    is_multiplied : it is multiplied by the gain, as the speed of processors; else divided, as a
+        time
     """
 
     path: str
-    own: float
-    rate: str
-    rises: bool
+    base_value: float
+    rate_name: str
+    is_multiplied: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,14 +263,14 @@ class Trend:
     ----------
     name, title : of the trend
     rates : by ``processors`` or class of cost; what is not listed stays as it is
-    keys : what each rate is drawn by; rates with the same key have the same draws
+    draw_key_by_rate : what each rate is drawn by; rates with the same key have the same draws
     kind : of the processors that it is for
     """
 
     name: str
     title: str
     rates: Mapping[str, Rate]
-    keys: Mapping[str, str]
+    draw_key_by_rate: Mapping[str, str]
     kind: str = ""
 
     def draws(self, years: Array, samples: int, seed: int) -> dict[str, Draws]:
@@ -286,8 +287,12 @@ class Trend:
         -------
         by the name of the rate
         """
-        uncertain = {name: rate for name, rate in self.rates.items() if rate.uncertain}
-        rate_by_key = {self.keys[name]: rate for name, rate in uncertain.items()}
+        uncertain_rate_by_name = {
+            name: rate for name, rate in self.rates.items() if rate.is_uncertain
+        }
+        rate_by_key = {
+            self.draw_key_by_rate[name]: rate for name, rate in uncertain_rate_by_name.items()
+        }
         common_normals = (
             self._normal_draws("", len(years), samples, seed) if len(rate_by_key) > 1 else None
         )
@@ -295,29 +300,33 @@ class Trend:
         for key, rate in rate_by_key.items():
             normals = self._normal_draws(key, rate.normals_per_draw(years), samples, seed)
             if common_normals is not None:
-                count = min(len(years), normals.shape[1])
-                common_part = RateModel().common
+                common_count = min(len(years), normals.shape[1])
+                common_share = RateModel().common
                 # Both parts are standard normal, so that the sum is too, and two rates have the
                 # correlation `common`.
-                own_part = sqrt(1 - common_part) * normals[:, :count]
-                normals[:, :count] = own_part + sqrt(common_part) * common_normals[:, :count]
+                own_part = sqrt(1 - common_share) * normals[:, :common_count]
+                normals[:, :common_count] = (
+                    own_part + sqrt(common_share) * common_normals[:, :common_count]
+                )
             draws_by_key[key] = rate.draw(years, normals)
-        return {name: draws_by_key[self.keys[name]] for name in uncertain}
+        return {name: draws_by_key[self.draw_key_by_rate[name]] for name in uncertain_rate_by_name}
 
     def _normal_draws(self, key: str, count: int, samples: int, seed: int) -> Array:
         """Return standard normal numbers for the rates with one key [samples, count]; each key has
         its own order of samples.
         """
         random_generator = random_stream(seed, f"project:{self.name}:{key}")
-        standard = Uncertainty("normal", 0.0, 1.0)
-        names = [f"{index:06}" for index in range(count)]
-        points = sample_points(dict.fromkeys(names, standard), samples, random_generator)
+        standard_normal = Uncertainty("normal", 0.0, 1.0)
+        number_names = [f"{index:06}" for index in range(count)]
+        normals_by_name = sample_points(
+            dict.fromkeys(number_names, standard_normal), samples, random_generator
+        )
         # Sequences of two keys fill space only if they are not in the same order.
-        return np.stack([points[name] for name in names], axis=1)[
+        return np.stack([normals_by_name[name] for name in number_names], axis=1)[
             random_generator.permutation(samples)
         ]
 
-    def of(self, names: Collection[str]) -> Trend:
+    def with_rates(self, names: Collection[str]) -> Trend:
         """Return the trend with only the rates of the given names."""
         return replace(self, rates={name: self.rates[name] for name in self.rates if name in names})
 
@@ -325,7 +334,7 @@ class Trend:
         self,
         base_year: float,
         years: Array,
-        followers: Iterable[Followed],
+        followers: Iterable[FollowedValue],
         draws: Mapping[str, Draws] | None = None,
     ) -> dict[str, Array]:
         """Return the values that the rates change by path, in each year.
@@ -346,9 +355,9 @@ class Trend:
             for name, rate in self.rates.items()
         }
         values_by_path = {
-            value.path: value.own * gains[value.rate]
-            if value.rises
-            else value.own / gains[value.rate]
+            value.path: value.base_value * gains[value.rate_name]
+            if value.is_multiplied
+            else value.base_value / gains[value.rate_name]
             for value in followers
         }
         samples = max(len(values) for values in values_by_path.values())
@@ -422,7 +431,7 @@ def doubt_on_rate(rate: Rate, first_year: float, last_year: float) -> str:
     text.
     """
     if isinstance(rate, SeriesRate):
-        return "guess" if rate.assumed else "weak series" if rate.fit.series.weak else ""
+        return "guess" if rate.assumed else "weak series" if rate.fit.series.is_weak else ""
     periods = used_periods(rate, first_year, last_year)
     return "guess" if any(period.assumed for period in periods) else ""
 
@@ -446,8 +455,10 @@ def has_data_near_start(rate: Rate, year: float) -> bool:
     [False, True, True, True, False]
     """
     first_data_year, last_data_year = data_span(rate)
-    earliest = first_data_year - (last_data_year - first_data_year) * isinstance(rate, SeriesRate)
-    return earliest <= year <= last_data_year + (last_data_year - first_data_year)
+    earliest_start = first_data_year - (last_data_year - first_data_year) * isinstance(
+        rate, SeriesRate
+    )
+    return earliest_start <= year <= last_data_year + (last_data_year - first_data_year)
 
 
 def reason_not_to_start(trend: Trend, name: str, year: float) -> str:
@@ -480,10 +491,10 @@ def periods_outside(
     """
     if isinstance(rate, SeriesRate):
         return []
-    stretches = []
+    periods_and_years = []
     periods = rate.periods
     if first_year < periods[0].start:
-        stretches.append((periods[0], first_year, min(last_year, periods[0].start)))
+        periods_and_years.append((periods[0], first_year, min(last_year, periods[0].start)))
     if last_year > periods[-1].end:
-        stretches.append((periods[-1], max(first_year, periods[-1].end), last_year))
-    return stretches
+        periods_and_years.append((periods[-1], max(first_year, periods[-1].end), last_year))
+    return periods_and_years

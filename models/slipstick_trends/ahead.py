@@ -144,8 +144,8 @@ class OwnYear:
     year : year of its machine
     kind : kind of the machine's processors
     work : settings of the case except those of the hardware
-    time : name of the column of its time
-    answers : answers by column
+    time_column : name of the column of its time
+    answers_by_column : answers by column
     machine_trend : the trend from which its machine was computed; empty for a real machine
     """
 
@@ -153,8 +153,8 @@ class OwnYear:
     year: float
     kind: str
     work: CaseWork
-    time: str
-    answers: Mapping[str, Array]
+    time_column: str
+    answers_by_column: Mapping[str, Array]
     machine_trend: str = ""
 
 
@@ -184,7 +184,7 @@ class DrawnCase:
     close_answers: Mapping[str, Array]
 
     @property
-    def time(self) -> str:
+    def time_column(self) -> str:
         """Return the name of the column with the time of the case."""
         return self.track.case.form.quantity
 
@@ -211,26 +211,36 @@ def class_shares(case: DrawnCase, band_ends: tuple[float, float]) -> list[ClassS
     """Return for each class of cost its share of the time in each year, the class with the largest
     share in the last year first.
     """
-    class_columns = [name for name in case.stated_answers if name.startswith(CLASS_PREFIX)]
+    class_columns = [
+        class_column
+        for class_column in case.stated_answers
+        if class_column.startswith(CLASS_PREFIX)
+    ]
     if not class_columns:
         return []
-    total_time = np.sum([case.stated_answers[name] for name in class_columns], axis=0)
-    drawn_total = sum(
-        (case.drawn_answers[name] for name in class_columns if name in case.drawn_answers),
+    total_times = np.sum(
+        [case.stated_answers[class_column] for class_column in class_columns], axis=0
+    )
+    drawn_total_times = sum(
+        (
+            case.drawn_answers[class_column]
+            for class_column in class_columns
+            if class_column in case.drawn_answers
+        ),
         np.zeros(1),
     )
     shares = []
-    for name in class_columns:
+    for class_column in class_columns:
         with np.errstate(all="ignore"):
-            stated_share = case.stated_answers[name] / total_time
+            stated_share = case.stated_answers[class_column] / total_times
             low_share = high_share = stated_share
-            if name in case.drawn_answers:
+            if class_column in case.drawn_answers:
                 low_share, high_share = np.quantile(
-                    case.drawn_answers[name] / drawn_total, band_ends, axis=0
+                    case.drawn_answers[class_column] / drawn_total_times, band_ends, axis=0
                 )
         shares.append(
             ClassShare(
-                name.removeprefix(CLASS_PREFIX).removesuffix("]"),
+                class_column.removeprefix(CLASS_PREFIX).removesuffix("]"),
                 stated_share,
                 low_share,
                 high_share,
@@ -255,20 +265,26 @@ def share_saved_by_processors(case: DrawnCase, band_ends: tuple[float, float]) -
     processors, or no rate of the arithmetic of the case, which it then cannot make faster
     """
     paths = {value.path for value in case.track.followers}
-    classes_moved = [
+    moved_classes = [
         name for name in (PROCESSORS, "application") if f"{TECHNOLOGY}.{name}" in paths
     ]
-    if not classes_moved or case.time != "time" or "application" in case.track.classes_without_rate:
+    if (
+        not moved_classes
+        or case.time_column != "time"
+        or "application" in case.track.classes_without_rate
+    ):
         return None
-    values = case.track.values(case.years[-1:], case.draws or None)
-    times_before = case.track.case.columns(values, {case.time})[case.time]
-    for name in classes_moved:
+    values_by_path = case.track.values(case.years[-1:], case.draws or None)
+    times_before = case.track.case.columns(values_by_path, {case.time_column})[case.time_column]
+    for name in moved_classes:
         path = f"{TECHNOLOGY}.{name}"
         fast_values = (
-            values[path] * _FAST_FACTOR if name == PROCESSORS else values[path] / _FAST_FACTOR
+            values_by_path[path] * _FAST_FACTOR
+            if name == PROCESSORS
+            else values_by_path[path] / _FAST_FACTOR
         )
-        values = {**values, path: fast_values}
-    times_after = case.track.case.columns(values, {case.time})[case.time]
+        values_by_path = {**values_by_path, path: fast_values}
+    times_after = case.track.case.columns(values_by_path, {case.time_column})[case.time_column]
     with np.errstate(all="ignore"):
         shares_saved = 1 - times_after / times_before
     shares_saved = shares_saved[np.isfinite(shares_saved)]
@@ -298,18 +314,18 @@ def crossing_band(
 
 
 def drawn_crossings(
-    stated_margins: Array, drawn_margins: Array, years: Array, stated_place: float
+    stated_margins: Array, drawn_margins: Array, years: Array, stated_year: float
 ) -> Array | None:
     """Return for each draw the year in which its margin first rises through 0 [samples].
 
-    `first_crossings` interpolates between the years; its results are shifted by its error for the
-    stated margin, whose crossing is known more exactly.
+    `first_crossing_years` interpolates between the years; its results are shifted by its error for
+    the stated margin, whose crossing is known more exactly.
 
     Parameters
     ----------
     stated_margins, drawn_margins : margins in the years [1 or samples, years]
     years : that were asked for
-    stated_place : the year in which the stated margin rises through 0
+    stated_year : the year in which the stated margin rises through 0
 
     Returns
     -------
@@ -320,24 +336,24 @@ def drawn_crossings(
     >>> drawn_crossings(stated, drawn, np.array([2000.0, 2010.0]), 2004.0)
     array([2001.5])
     """
-    stated_crossing = float(first_crossings(stated_margins, years)[0])
-    index = int(np.clip(np.searchsorted(years, stated_crossing), 1, len(years) - 1))
-    if not abs(stated_place - stated_crossing) <= years[index] - years[index - 1]:
+    stated_crossing = float(first_crossing_years(stated_margins, years)[0])
+    year_index = int(np.clip(np.searchsorted(years, stated_crossing), 1, len(years) - 1))
+    if not abs(stated_year - stated_crossing) <= years[year_index] - years[year_index - 1]:
         return None
     return np.asarray(
         np.maximum(
-            first_crossings(drawn_margins, years) + (stated_place - stated_crossing), years[0]
+            first_crossing_years(drawn_margins, years) + (stated_year - stated_crossing), years[0]
         )
     )
 
 
-def crossing_year(
+def crossing_year_text(
     stated_year: float, low: float | None, high: float | None, share_of_draws: float | None
 ) -> str:
     """Return the year of a crossing as text: a whole year if the draws of the rates move it,
     because decimals then mean nothing.
 
-    >>> crossing_year(2033.7, 2028.1, None, 0.7), crossing_year(2006.1, None, None, None)
+    >>> crossing_year_text(2033.7, 2028.1, None, 0.7), crossing_year_text(2006.1, None, None, None)
     ('2034', '2006.1')
     """
     return year_text(
@@ -400,55 +416,55 @@ def find_overtakings(
     cases: Sequence[DrawnCase], band_ends: tuple[float, float]
 ) -> list[Overtaking]:
     """Return the years in which cases along the same trend overtake each other."""
-    overtakings_found: list[Overtaking] = []
+    overtakings: list[Overtaking] = []
     for case, other_case in combinations(cases, 2):
         do_same_work = (
             case.track.trend.name == other_case.track.trend.name and case.work == other_case.work
         )
-        if not do_same_work or len(overtakings_found) >= _MOST_COMPARED_PAIRS:
+        if not do_same_work or len(overtakings) >= _MOST_COMPARED_PAIRS:
             continue
         common_years = np.intersect1d(case.close_years, other_case.close_years)
         years = np.intersect1d(case.years, other_case.years)
-        if len(years) < 2 or case.time != other_case.time:
+        if len(years) < 2 or case.time_column != other_case.time_column:
             continue
         stated_difference = _log_ratio_of_times(case, other_case, common_years, for_draws=False)
         drawn_difference = _log_ratio_of_times(case, other_case, years, for_draws=True)
         if not np.isfinite(stated_difference).all():
             continue
-        overtaker, overtaken = (
+        overtaking_case, overtaken_case = (
             (case, other_case) if stated_difference[0, 0] > 0 else (other_case, case)
         )
         sign = 1.0 if stated_difference[0, 0] > 0 else -1.0
-        crossing_year = first_crossings(-sign * stated_difference, common_years)[0]
-        if not np.isfinite(crossing_year):
+        year_of_crossing = first_crossing_years(-sign * stated_difference, common_years)[0]
+        if not np.isfinite(year_of_crossing):
             continue
         difference_at_years = stated_difference[:, np.searchsorted(common_years, years)]
         drawn_years = drawn_crossings(
-            -sign * difference_at_years, -sign * drawn_difference, years, float(crossing_year)
+            -sign * difference_at_years, -sign * drawn_difference, years, float(year_of_crossing)
         )
         low, high, share_of_draws = (
             (None, None, None) if drawn_years is None else crossing_band(drawn_years, band_ends)
         )
-        is_later = common_years > crossing_year
+        is_later = common_years > year_of_crossing
         has_several_later_points = np.count_nonzero(is_later) > 1
         end_year = (
-            first_crossings(sign * stated_difference[:, is_later], common_years[is_later])[0]
+            first_crossing_years(sign * stated_difference[:, is_later], common_years[is_later])[0]
             if has_several_later_points
             else np.nan
         )
-        overtakings_found.append(
+        overtakings.append(
             Overtaking(
-                overtaker.name,
-                overtaken.name,
+                overtaking_case.name,
+                overtaken_case.name,
                 case.track.trend.name,
-                float(crossing_year),
+                float(year_of_crossing),
                 low,
                 high,
                 share_of_draws,
                 None if np.isnan(end_year) else float(end_year),
             )
         )
-    return overtakings_found
+    return overtakings
 
 
 def _log_ratio_of_times(
@@ -457,7 +473,7 @@ def _log_ratio_of_times(
     """Return the logarithm of the ratio of the times of two cases [samples, years]."""
     log_times = []
     for case in (first_case, second_case):
-        is_drawn = for_draws and case.time in case.drawn_answers
+        is_drawn = for_draws and case.time_column in case.drawn_answers
         columns = (
             case.drawn_answers
             if is_drawn
@@ -465,26 +481,26 @@ def _log_ratio_of_times(
             if for_draws
             else case.close_answers
         )
-        times = np.atleast_2d(columns[case.time])
+        times = np.atleast_2d(columns[case.time_column])
         known_years = case.years if for_draws else case.close_years
         with np.errstate(all="ignore"):
             log_times.append(np.log(times[:, np.searchsorted(known_years, years)]))
     return np.asarray(log_times[0] - log_times[1])
 
 
-def first_crossings(margins: Array, years: Array) -> Array:
+def first_crossing_years(margins: Array, years: Array) -> Array:
     """Return for each draw the year in which its margin first rises through 0, on straight lines
     between the years [samples]: the first year if it is above 0 there, NaN if it never rises.
     """
     rises = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
     crossing_indices = np.argmax(rises, axis=1)
-    rows = np.arange(len(margins))
-    margin_before = margins[rows, crossing_indices]
-    margin_after = margins[rows, crossing_indices + 1]
+    row_indices = np.arange(len(margins))
+    margins_before = margins[row_indices, crossing_indices]
+    margins_after = margins[row_indices, crossing_indices + 1]
     with np.errstate(all="ignore"):
         crossing_years = years[crossing_indices] + (
             years[crossing_indices + 1] - years[crossing_indices]
-        ) * margin_before / (margin_before - margin_after)
+        ) * margins_before / (margins_before - margins_after)
     return np.where(
         margins[:, 0] > 0, years[0], np.where(rises.any(axis=1), crossing_years, np.nan)
     )
@@ -509,7 +525,10 @@ def find_arrivals(
         for later_machine in own_years
         if _is_later_machine(earlier_case, machine_by_name[earlier_case.name], later_machine)
         for arrival in _arrivals_of_machine(
-            earlier_case, machine_by_name[earlier_case.name].answers, later_machine, band_ends
+            earlier_case,
+            machine_by_name[earlier_case.name].answers_by_column,
+            later_machine,
+            band_ends,
         )
     ]
 
@@ -524,7 +543,7 @@ def _is_later_machine(
         later_machine.year > earlier_case.track.base_year
         and later_machine.machine_trend != earlier_case.track.trend.name
         and later_machine.kind == earlier_machine.kind
-        and later_machine.time == earlier_case.time
+        and later_machine.time_column == earlier_case.time_column
         and later_machine.work == earlier_machine.work
     )
 
@@ -540,18 +559,18 @@ def _arrivals_of_machine(
     """
     track = earlier_case.track
     year_of_arrival = np.array([later_machine.year])
-    expected_columns = track.case.columns(track.values(year_of_arrival), None)
+    predicted_columns = track.case.columns(track.values(year_of_arrival), None)
     drawn_columns = (
         track.case.columns(track.values(year_of_arrival, earlier_case.draws), None)
         if earlier_case.draws
-        else expected_columns
+        else predicted_columns
     )
-    classes = [
+    class_columns = [
         column
-        for column in later_machine.answers
-        if column.startswith(CLASS_PREFIX) and column in expected_columns
+        for column in later_machine.answers_by_column
+        if column.startswith(CLASS_PREFIX) and column in predicted_columns
     ]
-    for column in (earlier_case.time, *classes):
+    for column in (earlier_case.time_column, *class_columns):
         low, high = np.quantile(drawn_columns[column], band_ends)
         yield Arrival(
             earlier_case=earlier_case.name,
@@ -561,10 +580,10 @@ def _arrivals_of_machine(
             year=later_machine.year,
             name=column.removeprefix(CLASS_PREFIX).removesuffix("]"),
             earlier_time=float(answers_before[column][0]),
-            predicted_time=float(expected_columns[column][0]),
+            predicted_time=float(predicted_columns[column][0]),
             low=float(low),
             high=float(high),
-            later_time=float(later_machine.answers[column][0]),
+            later_time=float(later_machine.answers_by_column[column][0]),
         )
 
 
@@ -576,10 +595,11 @@ def share_sentences(
     """
     if not shares or not np.isfinite(shares[0].share_by_year[-1]):
         return
-    largest = shares[0]
-    share_text = largest.last_amount()
+    largest_share = shares[0]
+    share_text = largest_share.last_amount()
     sentence = (
-        f"{beginning}in {year_text(last_year)} {class_with_verb(largest.name)} {share_text} of"
+        f"{beginning}in {year_text(last_year)} {class_with_verb(largest_share.name)} {share_text}"
+        " of"
         " the time"
     )
     if share_saved is not None:
@@ -593,36 +613,37 @@ def overtaking_sentence(overtaking: Overtaking, last_year: float, words: Words =
     """Return a sentence on the year in which one case overtakes another."""
     faster_case = words.case(overtaking.case)
     slower_case = words.case(overtaking.overtaken_case)
-    band = overtaking.low, overtaking.high, overtaking.share_of_draws
-    text = (
+    band_and_share = overtaking.low, overtaking.high, overtaking.share_of_draws
+    sentence = (
         f"{faster_case} takes less time than {slower_case} from"
-        f" {crossing_year(overtaking.year, *band)}"
+        f" {crossing_year_text(overtaking.year, *band_and_share)}"
     )
-    text += " on" if overtaking.end_year is None else f" to {year_text(overtaking.end_year)}"
-    return text + crossing_band_text(*band, last_year)
+    sentence += " on" if overtaking.end_year is None else f" to {year_text(overtaking.end_year)}"
+    return sentence + crossing_band_text(*band_and_share, last_year)
 
 
 def arrival_sentences(
-    machines: Sequence[Arrival], titles: Mapping[str, str], words: Words = NO_WORDS
+    arrivals: Sequence[Arrival], title_by_trend: Mapping[str, str], words: Words = NO_WORDS
 ) -> Iterator[str]:
     """Yield a sentence for each later machine, which compares its time with the prediction of the
     trend. If there are several trends, the sentence begins with the title of its trend.
     """
-    for arrival in machines:
+    for arrival in arrivals:
         if arrival.name != "time":
             continue
         expected_time = quantity(arrival.predicted_time, "s", ends=(arrival.low, arrival.high))
         measured_time = quantity(arrival.later_time, "s")
-        beginning = f"{titles[arrival.trend]}: " if len(titles) > 1 else ""
+        beginning = f"{title_by_trend[arrival.trend]}: " if len(title_by_trend) > 1 else ""
         later_in_words = (
             f"{beginning}{_title_with_year(words.case(arrival.case), arrival.year)} takes"
             f" {measured_time}"
         )
         earlier_in_words = _title_with_year(words.case(arrival.earlier_case), arrival.start)
         if not arrival.high > arrival.low:
-            ratio = f"{arrival.later_time / arrival.predicted_time:.3g}"
+            ratio_text = f"{arrival.later_time / arrival.predicted_time:.3g}"
             yield (
-                f"{later_in_words}, {ratio} times what the trend gives from {earlier_in_words},"
+                f"{later_in_words}, {ratio_text} times what the trend gives from"
+                f" {earlier_in_words},"
                 f" {expected_time}"
             )
             continue

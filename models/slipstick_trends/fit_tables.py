@@ -45,8 +45,8 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
     """
     rows = []
     for point_series in series:
-        measured_points = point_series.measured
-        if not point_series.usable:
+        measured_points = point_series.measured_points
+        if not point_series.has_enough_points:
             rows.append(
                 [
                     point_series.name,
@@ -63,10 +63,10 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
                 if len(measured_points) < LEAST_POINTS_OF_STRONG_SERIES
                 else "most points from memory"
             )
-            note = f"weak: {reason}" if point_series.weak else ""
+            note = f"weak: {reason}" if point_series.is_weak else ""
             rows.append(_fit_row(fit, first_year, last_year, str(len(measured_points)), note))
         last_year = measured_points[-1].year
-        announced_count = len(point_series.used) - len(measured_points)
+        announced_count = len(point_series.fitted_points) - len(measured_points)
         note = (
             f"with {with_noun(announced_count, 'announced point')}"
             if announced_count
@@ -82,12 +82,12 @@ def _fit_row(
     fit: FittedSeries, first_year: float, last_year: float, points_text: str, note: str
 ) -> list[str]:
     """Return the table row of one fit over a period."""
-    middle, low, high = fit.rate(first_year, last_year)
+    rate, low_rate, high_rate = fit.rate(first_year, last_year)
     return [
         fit.series.name,
         points_text,
         f"{first_year:g} to {last_year:g}",
-        f"{middle:.2f} ({low:.2f} to {high:.2f})",
+        f"{rate:.2f} ({low_rate:.2f} to {high_rate:.2f})",
         f"{np.exp(fit.scatter):.2f}",
         note,
     ]
@@ -130,18 +130,18 @@ def back_test_text(series: Sequence[PointSeries], *, choose: bool, markdown: boo
     markdown : for a page, else for the terminal
     """
     tests = [back_test(series, start) for start in BACK_TEST_STARTS]
-    table: Callable[..., str] = markdown_table if markdown else plain_table
+    make_table: Callable[..., str] = markdown_table if markdown else plain_table
     blocks = [
         _coverage_sentence(tests),
-        table(
+        make_table(
             _START_HEADINGS, [*map(_start_row, tests), *_pooled_rows(tests, series)], range(1, 6)
         ),
-        _resampled_words(tests),
-        table(_HORIZON_HEADINGS, list(_horizon_rows(tests)), range(1, 4)),
-        table(_MISS_HEADINGS, list(_miss_rows(tests)), [2]),
+        _bootstrap_sentence(tests),
+        make_table(_HORIZON_HEADINGS, list(_horizon_rows(tests)), range(1, 4)),
+        make_table(_MISS_HEADINGS, list(_miss_rows(tests)), [2]),
     ]
     if choose:
-        blocks.insert(3, _cross_check_table(series, table))
+        blocks.insert(3, _cross_check_table(series, make_table))
     return "\n\n".join([*blocks, method_text()]) + "\n"
 
 
@@ -183,7 +183,7 @@ def accuracy_table(series: Sequence[PointSeries]) -> str:
                 escape(point_series.title),
                 str(len(predictions_of_series)),
                 share_within_band,
-                _median_error(predictions_of_series),
+                _median_error_text(predictions_of_series),
                 worst_error_text,
             ]
         )
@@ -225,32 +225,43 @@ def bootstrap_ends(
     tests : of the same series from several starts
     inner_share : of the draws that lie inside the intervals
     """
-    held_by_series: dict[str, list[bool]] = {}
+    are_within_by_series: dict[str, list[bool]] = {}
     widths_by_series: dict[str, list[float]] = {}
     for test in tests:
         for prediction in test.predictions:
-            held_by_series.setdefault(prediction.series, []).append(prediction.is_within_band)
-        for name, width in _series_widths(test).items():
-            widths_by_series.setdefault(name, []).append(width)
+            are_within_by_series.setdefault(prediction.series, []).append(prediction.is_within_band)
+        for series_name, width in _series_widths(test).items():
+            widths_by_series.setdefault(series_name, []).append(width)
     random_generator = random_stream(0, "resampled series")
     drawn_names = [
         [
-            list(held_by_series)[index]
-            for index in random_generator.integers(len(held_by_series), size=len(held_by_series))
+            list(are_within_by_series)[index]
+            for index in random_generator.integers(
+                len(are_within_by_series), size=len(are_within_by_series)
+            )
         ]
         for _ in _BOOTSTRAP_DRAWS
     ]
-    shares = [
-        np.mean([holds for name in names for holds in held_by_series[name]])
-        for names in drawn_names
+    resampled_shares = [
+        np.mean(
+            [
+                is_within
+                for series_name in series_names
+                for is_within in are_within_by_series[series_name]
+            ]
+        )
+        for series_names in drawn_names
     ]
-    medians = [
-        np.median([width for name in names for width in widths_by_series[name]])
-        for names in drawn_names
+    resampled_medians = [
+        np.median(
+            [width for series_name in series_names for width in widths_by_series[series_name]]
+        )
+        for series_names in drawn_names
     ]
-    quantiles = ((1 - inner_share) / 2, (1 + inner_share) / 2)
+    end_probabilities = ((1 - inner_share) / 2, (1 + inner_share) / 2)
     share_ends, width_ends = (
-        np.quantile(resampled_values, quantiles) for resampled_values in (shares, medians)
+        np.quantile(resampled_values, end_probabilities)
+        for resampled_values in (resampled_shares, resampled_medians)
     )
     return (
         (float(share_ends[0]), float(share_ends[1])),
@@ -263,11 +274,11 @@ _BOOTSTRAP_DRAWS = range(1000)
 
 def _series_widths(test: BackTest) -> dict[str, float]:
     """Return the width of the band at ten years by series, in the order of the predictions."""
-    names = dict.fromkeys(prediction.series for prediction in test.predictions)
-    return dict(zip(names, test.widths, strict=True))
+    series_names = dict.fromkeys(prediction.series for prediction in test.predictions)
+    return dict(zip(series_names, test.band_widths, strict=True))
 
 
-def _resampled_words(tests: Sequence[BackTest]) -> str:
+def _bootstrap_sentence(tests: Sequence[BackTest]) -> str:
     """Return the bootstrap intervals of back-tests in words."""
     (low, high), (narrow, wide) = bootstrap_ends(tests)
     return (
@@ -286,21 +297,21 @@ def _start_row(test: BackTest) -> list[str]:
     """Return the table row of the back-test of one start."""
     return [
         f"{test.start:g}",
-        str(len(test.widths)),
+        str(len(test.band_widths)),
         str(len(test.predictions)),
-        percent(test.holds),
-        _median_error(test.predictions),
-        f"{test.width:.1f}",
+        percent(test.share_within_band),
+        _median_error_text(test.predictions),
+        f"{test.median_width:.1f}",
     ]
 
 
 def _pooled_rows(tests: Sequence[BackTest], series: Sequence[PointSeries]) -> list[list[str]]:
     """Return a table row for all series and, if some series are weak, one without them."""
-    weak_names = {point_series.name for point_series in series if point_series.weak}
+    weak_names = {point_series.name for point_series in series if point_series.is_weak}
     strong_tests = [_without_series(test, weak_names) for test in tests]
     rows = [_pooled_row("all", tests)]
     if any(
-        len(test.widths) < len(test_of_all.widths)
+        len(test.band_widths) < len(test_of_all.band_widths)
         for test, test_of_all in zip(strong_tests, tests, strict=True)
     ):
         rows.append(_pooled_row("without weak", strong_tests))
@@ -317,7 +328,7 @@ def _without_series(test: BackTest, names: Collection[str]) -> BackTest:
 def _pooled_row(label: str, tests: Sequence[BackTest]) -> list[str]:
     """Return the table row of several back-tests together."""
     predictions = _all_predictions(tests)
-    band_widths = [width for test in tests for width in test.widths]
+    band_widths = [width for test in tests for width in test.band_widths]
     share_within_band = float(np.mean([prediction.is_within_band for prediction in predictions]))
     width_text = f"{np.median(band_widths):.2f}"
     return [
@@ -325,7 +336,7 @@ def _pooled_row(label: str, tests: Sequence[BackTest]) -> list[str]:
         str(len(band_widths)),
         str(len(predictions)),
         percent(share_within_band),
-        _median_error(predictions),
+        _median_error_text(predictions),
         width_text,
     ]
 
@@ -337,7 +348,7 @@ def _worst_prediction(predictions: Sequence[Prediction]) -> Prediction:
     return max(predictions, key=lambda prediction: round(abs(prediction.error), 9))
 
 
-def _median_error(predictions: Sequence[Prediction]) -> str:
+def _median_error_text(predictions: Sequence[Prediction]) -> str:
     """Return the median of the relative errors of predictions as text."""
     return f"{np.exp(np.median([abs(prediction.error) for prediction in predictions])):.2f}"
 
@@ -357,7 +368,7 @@ def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
                 label,
                 str(len(predictions)),
                 percent(share_within_band),
-                _median_error(predictions),
+                _median_error_text(predictions),
             ]
 
 
@@ -384,7 +395,7 @@ def _miss_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
         ]
 
 
-def _cross_check_table(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
+def _cross_check_table(series: Sequence[PointSeries], make_table: Callable[..., str]) -> str:
     """Return a table of the back-test of each start with the damping and walk chosen on the other
     starts.
     """
@@ -392,21 +403,21 @@ def _cross_check_table(series: Sequence[PointSeries], table: Callable[..., str])
     tests = []
     tests_by_model_and_start = back_test_all(series, BACK_TEST_STARTS)
     for start in BACK_TEST_STARTS:
-        other_starts = [chosen_on for chosen_on in BACK_TEST_STARTS if chosen_on != start]
+        other_starts = [other_start for other_start in BACK_TEST_STARTS if other_start != start]
         rate_model = best_rate_model(tests_by_model_and_start, other_starts)
         test = tests_by_model_and_start[rate_model, start]
         tests.append(test)
-        choice = [f"{rate_model.damping:g}", f"{rate_model.walk:g}"]
+        constant_texts = [f"{rate_model.damping:g}", f"{rate_model.walk:g}"]
         rows.append(
             [
-                " and ".join(f"{chosen_on:g}" for chosen_on in other_starts),
-                *choice,
+                " and ".join(f"{other_start:g}" for other_start in other_starts),
+                *constant_texts,
                 *_start_row(test),
             ]
         )
     rows += [["", "", "", *row] for row in _pooled_rows(tests, series)]
     headings = ("chosen on", "damping", "walk", "judged as of", *_START_HEADINGS[1:])
-    return f"{table(headings, rows, range(1, 9))}\n\n{_resampled_words(tests)}"
+    return f"{make_table(headings, rows, range(1, 9))}\n\n{_bootstrap_sentence(tests)}"
 
 
 def back_test_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:

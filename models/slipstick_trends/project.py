@@ -74,7 +74,7 @@ from slipstick_trends.ahead import (
     drawn_crossings,
     find_arrivals,
     find_overtakings,
-    first_crossings,
+    first_crossing_years,
     share_saved_by_processors,
     work_of,
 )
@@ -187,13 +187,13 @@ class ProjectResult(QuestionResult):
         in the first and the last year and the shares of the time. If the title of the study asks
         "where", the shares come before the values.
         """
-        by_subject = headlines_by_subject(self.projection, words)
-        order = ["worded", "values", "shares", "conditions"]
+        sentences_by_subject = headlines_by_subject(self.projection, words)
+        ordered_subjects = ["worded", "values", "shares", "conditions"]
         if re.search(r"\bwhere\b", words.title, re.IGNORECASE):
-            order = ["worded", "shares", "values", "conditions"]
-        return [text for subject in order for text in by_subject[subject]][
-            :_MOST_SENTENCES_OF_CASES
-        ]
+            ordered_subjects = ["worded", "shares", "values", "conditions"]
+        return [
+            sentence for subject in ordered_subjects for sentence in sentences_by_subject[subject]
+        ][:_MOST_SENTENCES_OF_CASES]
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return how likely the watched condition is in the year that the title names, or in the
@@ -251,21 +251,27 @@ class ProjectResult(QuestionResult):
             value_amount("time", *value_at(track.sweep, "time", -1))
             for track in (fastest_track, *other_tracks)
         ]
-        year = year_text(projection.years[-1])
+        last_year = year_text(projection.years[-1])
         are_undecided = do_overlap(*interval_ends)
         if is_always_shorter and not is_overtaken and not are_undecided:
-            return fastest_track.case, f"stays the fastest until {year} ({amounts[0]})"
+            return fastest_track.case, f"stays the fastest until {last_year} ({amounts[0]})"
         if not re.match(r"which\b", words.title, re.IGNORECASE):
             return None
         first_track = min(tracks, key=lambda track: float(track.sweep.columns["time"][0]))
-        cases = [words.case(track.case) for track in (fastest_track, *other_tracks)]
+        case_titles = [words.case(track.case) for track in (fastest_track, *other_tracks)]
         if not are_undecided:
-            return first_track.case, f"in {year} {cases[0]} is the fastest ({amounts[0]})"
-        phrases = [f"{amount} for {case}" for amount, case in zip(amounts, cases, strict=True)]
+            return (
+                first_track.case,
+                f"in {last_year} {case_titles[0]} is the fastest ({amounts[0]})",
+            )
+        phrases = [
+            f"{amount} for {case_title}"
+            for amount, case_title in zip(amounts, case_titles, strict=True)
+        ]
         shown_phrases = phrases[:_MOST_TRACKS_TOLD]
         return (
             first_track.case,
-            f"in {year} the order is undecided: {join_phrases(shown_phrases)}",
+            f"in {last_year} the order is undecided: {join_phrases(shown_phrases)}",
         )
 
     def decision(self, words: Words) -> Decision | None:
@@ -276,20 +282,20 @@ class ProjectResult(QuestionResult):
         if len(projection.tracks) == 1 and projection.factors is None:
             return _table_of_years(projection.tracks[0], words)
         rows = []
-        value_names = projection.tracks[0].values[:2]
-        tracks_shown = projection.tracks[:_MOST_TRACKS_IN_TABLE]
-        first_years = {float(track.sweep.points[YEAR][0]) for track in tracks_shown}
-        for track in tracks_shown:
+        value_names = projection.tracks[0].value_names[:2]
+        shown_tracks = projection.tracks[:_MOST_TRACKS_IN_TABLE]
+        first_years = {float(track.sweep.points[YEAR][0]) for track in shown_tracks}
+        for track in shown_tracks:
             start_text = (
                 ""
                 if len(first_years) == 1
                 else f" in {year_text(float(track.sweep.points[YEAR][0]))}"
             )
             cells = [
-                value_amount(name, *value_at(track.sweep, name, year_index))
+                value_amount(value_name, *value_at(track.sweep, value_name, year_index))
                 + ("" if year_index else start_text)
-                for name in value_names
-                if name in track.sweep.columns
+                for value_name in value_names
+                if value_name in track.sweep.columns
                 for year_index in (0, -1)
             ]
             rows.append([track_name(track, projection, words), *cells])
@@ -303,8 +309,8 @@ class ProjectResult(QuestionResult):
                 for year_index in (0, -1)
             )
         headings = [
-            f"{words.value(name)} {shown_year}"
-            for name in value_names
+            f"{words.value(value_name)} {shown_year}"
+            for value_name in value_names
             for shown_year in (first_year_text, last_year_text)
         ]
         return (["", *headings], rows) if len(rows) > 1 else None
@@ -315,14 +321,18 @@ class ProjectResult(QuestionResult):
         weak series.
         """
         projection = self.projection
-        sentences = (
+        sentence_functions = (
             sentences_without_rate,
             sentences_on_middles,
             warning_sentences,
             sentences_on_ended_data,
         )
         return DoubtfulRates(
-            "; ".join(text for sentence in sentences for text in sentence(projection)),
+            "; ".join(
+                sentence
+                for sentences_of in sentence_functions
+                for sentence in sentences_of(projection)
+            ),
             titles=titles_of_doubts(projection),
         )
 
@@ -356,10 +366,10 @@ class ProjectResult(QuestionResult):
             yield arrivals_table(projection)
         yield "### Rates"
         yield rates_table(projection)
-        if series_used := used_series(projection):
+        if shown_series := used_series(projection):
             fitted_in = join_phrases([f"{start:g}" for start in BACK_TEST_STARTS])
             yield f"### Fits of {fitted_in}, and what came"
-            yield accuracy_table(series_used)
+            yield accuracy_table(shown_series)
 
     def draw(
         self, spec: ProjectedSpec, order: Mapping[str, int], words: Words = NO_WORDS
@@ -381,20 +391,20 @@ class _ProjectedCases:
     """
 
     spec: ProjectSpec
-    listed_factors: Sequence[float] | Array
+    listed_years: Sequence[float] | Array
     tracks: tuple[tuple[TrendedCase, tuple[Condition, ...]], ...]
     factors: Array | None = None
-    settings: Mapping[str, Settings] = field(default_factory=dict)
+    settings_by_case: Mapping[str, Settings] = field(default_factory=dict)
     cases_with_years: tuple[tuple[Evaluator, float, str], ...] = ()
     words: Words = NO_WORDS
 
     @property
     def years(self) -> Array:
         """The years as an array."""
-        return np.asarray(self.listed_factors, dtype=float)
+        return np.asarray(self.listed_years, dtype=float)
 
     @property
-    def ends(self) -> tuple[float, float]:
+    def band_ends(self) -> tuple[float, float]:
         """The fractions of the draws below the lower and the upper end of the band."""
         return (1 - self.spec.band.value) / 2, (1 + self.spec.band.value) / 2
 
@@ -453,20 +463,21 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
     factors = None
     if years is None:
         factors = _read_factors(spec, study)
-        kinds = {
+        processor_kinds = {
             kind_of_processors(resolve(study.cases[case], study.library)) or CORE
             for case in case_names
         }
-        if len(kinds) > 1:
+        if len(processor_kinds) > 1:
             message = (
-                f"the cases have processors of the kinds {join_phrases(sorted(kinds))}, which gain"
+                f"the cases have processors of the kinds {join_phrases(sorted(processor_kinds))},"
+                " which gain"
                 " differently; name cases of one kind, or project along years"
             )
             raise study.refusal(("project", "factors"), message)
-        trend = trends[0].trend(*kinds)
+        trend = trends[0].trend(*processor_kinds)
         years = _year_of_factor(trend, base_year_by_case[case_names[0]], factors, study)
     tracks = []
-    series = [name for asked_trend in trends for name in asked_trend.spec.series]
+    series_names = [name for asked_trend in trends for name in asked_trend.spec.series]
     for case in case_names:
         if years is not None and factors is None and base_year_by_case[case] > years[-1]:
             message = (
@@ -476,7 +487,7 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
             raise study.refusal(("project", "years"), message)
         for asked_trend in trends:
             track = trended_case(
-                case, asked_trend, base_year_by_case[case], place, study, series
+                case, asked_trend, base_year_by_case[case], place, study, series_names
             ).with_mean_value_default
             conditions = (
                 _read_condition(asked_condition, ("project", "watch", index), track, study)
@@ -485,8 +496,11 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
             tracks.append((track, tuple(conditions)))
     cases_with_years = tuple(_cases_with_years(spec, case_names, study)) if factors is None else ()
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
-    condition_texts = (asked if isinstance(asked, str) else asked.that for asked in spec.watch)
-    limits = dict(bound for text in condition_texts for bound in bounds_in(text))
+    condition_texts = (
+        written_condition if isinstance(written_condition, str) else written_condition.that
+        for written_condition in spec.watch
+    )
+    limits = dict(name_and_limit for text in condition_texts for name_and_limit in bounds_in(text))
     meanings = _meanings_of_parameters(track for track, _ in tracks)
     words = Words(titles, meanings, limits=limits, title=study.spec.title)
     cases = _ProjectedCases(
@@ -616,7 +630,7 @@ def _year_of_factor(trend: Trend, base_year: float, factors: Array, study: Study
 
 
 def _read_years(
-    spec: ProjectSpec, study: StudyContext, first_start: float
+    spec: ProjectSpec, study: StudyContext, first_base_year: float
 ) -> Sequence[float] | None:
     """Return the years of the answers; raise if they do not rise. A single year follows the year
     in which the first case begins. Return None if the study gives factors.
@@ -626,8 +640,8 @@ def _read_years(
         return None
     place: tuple[str | int, ...] = ("project", "years")
     years = numbers_of(axis_nodes(spec.years, node, place))
-    if years is not None and len(years) == 1 and first_start < years[0]:
-        years = [first_start, *years]
+    if years is not None and len(years) == 1 and first_base_year < years[0]:
+        years = [first_base_year, *years]
     if (
         years is None
         or len(years) < 2
@@ -636,7 +650,7 @@ def _read_years(
         raise study.refusal(
             place,
             "years are plain numbers that rise, such as 2024 and 2034; a single year lies after"
-            f" that of the machines, {first_start:g}",
+            f" that of the machines, {first_base_year:g}",
         )
     if not (years[0] >= 1900 and years[-1] <= 2200):
         raise study.refusal(
@@ -648,22 +662,24 @@ def _read_years(
 def _solve_projection(cases: _ProjectedCases, wanted_names: Sequence[str]) -> Projection:
     """Solve all cases along their trends. Return the projection with the wanted answers."""
     spec = cases.spec
-    band_ends = cases.ends
-    trends = _trends_by_name(cases)
+    band_ends = cases.band_ends
+    trend_by_name = _trends_by_name(cases)
     tracks: list[ProjectedCase] = []
     drawn_cases: list[DrawnCase] = []
     for track, conditions in cases.tracks:
-        projected_case, answers = _solve_track(track, conditions, cases, wanted_names)
+        projected_case, drawn_case = _solve_track(track, conditions, cases, wanted_names)
         tracks.append(projected_case)
-        drawn_cases.append(answers)
+        drawn_cases.append(drawn_case)
     return Projection(
         factors=cases.factors,
         years=cases.years,
         tracks=tuple(tracks),
         rates=tuple(
-            dict.fromkeys(rate for trend in trends.values() for rate in _rates_in_use(trend, cases))
+            dict.fromkeys(
+                rate for trend in trend_by_name.values() for rate in _rates_in_use(trend, cases)
+            )
         ),
-        titles={trend.name: trend.title for trend in trends.values()},
+        titles={trend.name: trend.title for trend in trend_by_name.values()},
         samples=spec.samples,
         band=spec.band.value,
         seed=spec.seed,
@@ -673,7 +689,7 @@ def _solve_projection(cases: _ProjectedCases, wanted_names: Sequence[str]) -> Pr
         arrivals=tuple(find_arrivals(drawn_cases, _cases_in_own_years(cases), band_ends))
         if cases.factors is None
         else (),
-        trends=tuple(trends.values()),
+        trends=tuple(trend_by_name.values()),
         as_of=spec.as_of,
         timed=_depends_on_times_alone(cases, wanted_names),
         words=cases.words,
@@ -696,12 +712,16 @@ def _depends_on_times_alone(cases: _ProjectedCases, wanted_names: Sequence[str])
 
 def _trends_by_name(cases: _ProjectedCases) -> dict[tuple[str, str], Trend]:
     """Return the trends, each with the rates that its cases use, by name and kind of processors."""
-    trends: dict[tuple[str, str], Trend] = {}
+    trend_by_name: dict[tuple[str, str], Trend] = {}
     for track, _ in cases.tracks:
-        key = (track.trend.name, track.trend.kind)
-        rates = {**trends[key].rates, **track.trend.rates} if key in trends else track.trend.rates
-        trends[key] = replace(track.trend, rates=rates)
-    return trends
+        name_and_kind = (track.trend.name, track.trend.kind)
+        rate_by_name = (
+            {**trend_by_name[name_and_kind].rates, **track.trend.rates}
+            if name_and_kind in trend_by_name
+            else track.trend.rates
+        )
+        trend_by_name[name_and_kind] = replace(track.trend, rates=rate_by_name)
+    return trend_by_name
 
 
 _EMPTY_TABLE = Table({}, Mark("", 1, 1))
@@ -709,23 +729,23 @@ _EMPTY_TABLE = Table({}, Mark("", 1, 1))
 
 def _cases_in_own_years(cases: _ProjectedCases) -> list[OwnYear]:
     """Return each case whose machine has a year, solved in that year."""
-    own_years = []
-    for case, own_year, kind in cases.cases_with_years:
-        settings = cases.settings[case.case]
+    cases_in_own_years = []
+    for case, own_year, processor_kind in cases.cases_with_years:
+        settings = cases.settings_by_case[case.case]
         answers = case.columns({})
         trend_node = node_at(settings.get("machine", _EMPTY_TABLE), ["trend"])
-        own_years.append(
+        cases_in_own_years.append(
             OwnYear(
                 case.case,
                 own_year,
-                kind,
+                processor_kind,
                 work_of(settings, case),
                 case.form.quantity,
                 answers,
                 trend_node.text if isinstance(trend_node, Scalar) else "",
             )
         )
-    return own_years
+    return cases_in_own_years
 
 
 def _solve_track(
@@ -744,8 +764,8 @@ def _solve_track(
     stated_columns = {**table.columns, **{path: trend_values[path] for path in track.units}}
     draws = cases.draws(track.trend)
     drawn_columns = _answers_in_draws(track, draws, conditions, cases, wanted_names)
-    band_ends = cases.ends
-    bands = {
+    band_ends = cases.band_ends
+    band_by_name = {
         name: np.quantile(drawn_columns[name], band_ends, axis=0)
         for name in wanted_names
         if name in drawn_columns
@@ -757,10 +777,10 @@ def _solve_track(
         for condition in conditions
         if drawn_columns
     ]
-    work = work_of(cases.settings[case.case], case)
+    work = work_of(cases.settings_by_case[case.case], case)
     close_answers = _with_closer_years(track, stated_columns, years)
     drawn_case = DrawnCase(track, years, stated_columns, drawn_columns, draws, work, *close_answers)
-    columns = _columns_with_bands(stated_columns, bands, wanted_names)
+    columns = _columns_with_bands(stated_columns, band_by_name, wanted_names)
     sweep = _sweep_of_track(track, cases, trend_values, table, columns)
     histories = (
         _condition_history(
@@ -779,7 +799,9 @@ def _solve_track(
         *(track.rates_of_amounts_alone if depends_on_times_alone else ()),
     }
     unfollowed_parameters = [
-        item for item in track.unfollowed if not depends_on_times_alone or item[0] in track.timed
+        parameter_and_series
+        for parameter_and_series in track.unfollowed
+        if not depends_on_times_alone or parameter_and_series[0] in track.timed
     ]
     projected_case = ProjectedCase(
         case.case,
@@ -867,23 +889,23 @@ def _answers_in_draws(
     need [samples, years].
     """
     years = cases.years_of(track)
-    samples = cases.spec.samples
-    if not samples:
+    sample_count = cases.spec.samples
+    if not sample_count:
         return {}
-    columns_needed = {
+    needed_columns = {
         *wanted_names,
         *(name for condition in conditions for name in condition.columns.values()),
     }
-    columns_needed |= {
+    needed_columns |= {
         track.case.form.quantity,
         *(column_name for column_name in track.case.names if column_name.startswith(CLASS_PREFIX)),
     }
-    columns_needed -= track.units.keys()
-    columns = track.columns(track.values(years, draws), columns_needed)
+    needed_columns -= track.units.keys()
+    columns = track.columns(track.values(years, draws), needed_columns)
     row_count = len(next(iter(columns.values())))
     if row_count == len(years):  # nothing is uncertain
-        return {name: np.tile(values, (samples, 1)) for name, values in columns.items()}
-    return {name: values.reshape(samples, len(years)) for name, values in columns.items()}
+        return {name: np.tile(values, (sample_count, 1)) for name, values in columns.items()}
+    return {name: values.reshape(sample_count, len(years)) for name, values in columns.items()}
 
 
 def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterator[DominantClass]:
@@ -899,20 +921,20 @@ def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterat
     has_answer = np.isfinite(times_by_class).all(axis=0)
     times_by_class = times_by_class[:, has_answer]
     years = years[has_answer]
-    largest_class = [int(index) for index in np.argmax(times_by_class, axis=0)]
-    first_row = 0
-    for class_index, group in groupby(largest_class):
-        end_row = first_row + len(list(group))
-        first_year = float(years[first_row])
+    largest_class_indices = [int(index) for index in np.argmax(times_by_class, axis=0)]
+    first_index = 0
+    for class_index, equal_indices in groupby(largest_class_indices):
+        end_index = first_index + len(list(equal_indices))
+        first_year = float(years[first_index])
         low = None
         high = None
         share_of_draws = None
-        if first_row:
-            years_before = slice(first_row - 1, first_row + 1)
-            first_year = _crossing_time(
-                times_by_class[class_index, years_before],
-                times_by_class[largest_class[first_row - 1], years_before],
-                years[years_before],
+        if first_index:
+            crossing_slice = slice(first_index - 1, first_index + 1)
+            first_year = _crossing_year_between(
+                times_by_class[class_index, crossing_slice],
+                times_by_class[largest_class_indices[first_index - 1], crossing_slice],
+                years[crossing_slice],
             )
             low, high, share_of_draws = _band_of_becoming_largest(
                 case, class_columns, class_index, first_year, band_ends
@@ -920,23 +942,23 @@ def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterat
         yield DominantClass(
             class_columns[class_index].removeprefix(CLASS_PREFIX).removesuffix("]"),
             first_year,
-            float(years[end_row - 1]),
+            float(years[end_index - 1]),
             low,
             high,
             share_of_draws,
         )
-        first_row = end_row
+        first_index = end_index
 
 
-def _crossing_time(rising_values: Array, falling_values: Array, years: Array) -> float:
+def _crossing_year_between(rising_values: Array, falling_values: Array, years: Array) -> float:
     """Return the time between two years at which a rising quantity passes a falling one, with
     straight lines between their logarithms; the later year if one of them is 0.
     """
     with np.errstate(all="ignore"):
-        (crossing_year,) = first_crossings(
+        (crossing_year_text,) = first_crossing_years(
             np.log(rising_values) - np.log(falling_values)[None, :], years
         )
-    return float(crossing_year) if np.isfinite(crossing_year) else float(years[-1])
+    return float(crossing_year_text) if np.isfinite(crossing_year_text) else float(years[-1])
 
 
 def _band_of_becoming_largest(
@@ -985,33 +1007,33 @@ def _condition_history(
     """Return the years in which a condition holds for a case, with the band of each change over the
     draws.
     """
-    columns_at_years = partial(_columns_of, track, tuple(close_answers[1]))
-    years_examined, answers = _with_bisected_years(
-        columns_at_years, condition, close_answers[1], close_answers[0]
+    compute_columns = partial(_columns_of, track, tuple(close_answers[1]))
+    examined_years, answers = _with_bisected_years(
+        compute_columns, condition, close_answers[1], close_answers[0]
     )
-    years_examined, answers = _with_years_at_peaks(
-        columns_at_years, condition, answers, years_examined
+    examined_years, answers = _with_years_at_peaks(
+        compute_columns, condition, answers, examined_years
     )
     margins_with_ends, holds = condition.margin_and_mask(answers)
-    crossings, undecided_stretches = condition.changes(answers, years_examined, columns_at_years)
+    changes, undecided_spans = condition.changes(answers, examined_years, compute_columns)
     has_answer = np.isfinite(margins_with_ends[0])
     holds_first = bool(holds[has_answer][0]) if has_answer.any() else None
     band_ends = ((1 - band) / 2, (1 + band) / 2)
-    stated_margins = margins_with_ends[:1, np.searchsorted(years_examined, years)]
-    first_change_by_direction = {change.starts: change for change in reversed(crossings)}
-    crossings_with_bands = tuple(
+    stated_margins = margins_with_ends[:1, np.searchsorted(examined_years, years)]
+    first_change_by_direction = {change.starts: change for change in reversed(changes)}
+    changes_with_bands = tuple(
         _with_band(change, stated_margins, margins, years, band_ends)
         if change is first_change_by_direction[change.starts]
         else change
-        for change in crossings
+        for change in changes
     )
     shares_of_draws = [] if margins is None else np.mean(margins >= 0, axis=0).tolist()
     return ConditionHistory(
         condition.text,
         holds_first,
-        crossings_with_bands,
-        tuple(undecided_stretches),
-        tuple(_stretches_of_years(years_examined, ~has_answer)),
+        changes_with_bands,
+        tuple(undecided_spans),
+        tuple(_stretches_of_years(examined_years, ~has_answer)),
         tuple(shares_of_draws),
         condition.is_worded,
     )
@@ -1035,8 +1057,8 @@ def _with_closer_years(
     answers; only the requested years if each further year needs a simulation.
     """
     main_quantity = track.case.form.quantity
-    low = stated_columns.get(f"low[{main_quantity}]", np.full(1, np.nan))
-    if track.case.form.is_estimated or np.isfinite(low).any():
+    low_ends = stated_columns.get(f"low[{main_quantity}]", np.full(1, np.nan))
+    if track.case.form.is_estimated or np.isfinite(low_ends).any():
         return years, dict(stated_columns)
     periods = [
         period
@@ -1051,15 +1073,16 @@ def _with_closer_years(
     if not len(further_years):
         return years, dict(stated_columns)
     columns = _columns_of(track.with_mean_value_default, tuple(stated_columns), further_years)
-    order = np.argsort([*years, *further_years])
+    ascending_order = np.argsort([*years, *further_years])
     joined_columns = {
-        name: np.append(stated_columns[name], columns[name])[order] for name in stated_columns
+        name: np.append(stated_columns[name], columns[name])[ascending_order]
+        for name in stated_columns
     }
-    return np.append(years, further_years)[order], joined_columns
+    return np.append(years, further_years)[ascending_order], joined_columns
 
 
 def _with_years_at_peaks(
-    columns_at_years: Callable[[Array], dict[str, Array]],
+    compute_columns: Callable[[Array], dict[str, Array]],
     condition: Condition,
     answers: Mapping[str, Array],
     years: Array,
@@ -1074,28 +1097,29 @@ def _with_years_at_peaks(
         return years, answers
     margins_with_ends, holds = condition.margin_and_mask(answers)
     margins = np.abs(margins_with_ends[0])
-    near_changes = [
+    peak_indices = [
         index
         for index in range(1, len(years) - 1)
         if margins[index] < min(margins[index - 1], margins[index + 1])
         and holds[index - 1] == holds[index] == holds[index + 1]
     ]
-    for index in near_changes:
+    for index in peak_indices:
         sign = 1.0 if holds[index] else -1.0
-        peak = minimize_scalar(
+        margin_minimum = minimize_scalar(
             lambda year, sign=sign: (
-                sign * condition.margin_and_mask(columns_at_years(np.array([year])))[0][0, 0]
+                sign * condition.margin_and_mask(compute_columns(np.array([year])))[0][0, 0]
             ),
             bounds=(years[index - 1], years[index + 1]),
             method="bounded",
             options={"xatol": _END_TOLERANCE_OF_ESTIMATES / 5},
         )
-        if peak.fun < 0:
-            position = int(np.searchsorted(years, peak.x))
-            peak_columns = columns_at_years(np.array([peak.x]))
-            years = np.insert(years, position, peak.x)
+        if margin_minimum.fun < 0:
+            insertion_index = int(np.searchsorted(years, margin_minimum.x))
+            peak_columns = compute_columns(np.array([margin_minimum.x]))
+            years = np.insert(years, insertion_index, margin_minimum.x)
             answers = {
-                name: np.insert(answers[name], position, peak_columns[name]) for name in answers
+                name: np.insert(answers[name], insertion_index, peak_columns[name])
+                for name in answers
             }
     return years, answers
 
@@ -1109,7 +1133,7 @@ def _columns_of(track: TrendedCase, names: Sequence[str], years: Array) -> dict[
 
 
 def _with_bisected_years(
-    columns_at_years: Callable[[Array], dict[str, Array]],
+    compute_columns: Callable[[Array], dict[str, Array]],
     condition: Condition,
     stated_columns: Mapping[str, Array],
     years: Array,
@@ -1121,22 +1145,25 @@ def _with_bisected_years(
         _END_TOLERANCE_OF_ESTIMATES if condition.case.form.is_estimated else _END_TOLERANCE
     )
     has_answers = np.isfinite(condition.margin_and_mask(stated_columns)[0][0])
-    years_examined = years
+    examined_years = years
     answers = dict(stated_columns)
     for index in np.flatnonzero(has_answers[1:] != has_answers[:-1]).tolist():
-        bracket = [float(years[index]), float(years[index + 1])]
-        end_without_answer = int(has_answers[index])  # of the end that has no answer
-        while bracket[1] - bracket[0] > closest_distance:
-            middle = np.array([sum(bracket) / 2])
-            middle_columns = columns_at_years(middle)
-            position = int(np.searchsorted(years_examined, middle[0]))
-            years_examined = np.insert(years_examined, position, middle)
+        enclosing_years = [float(years[index]), float(years[index + 1])]
+        index_without_answer = int(has_answers[index])  # of the end that has no answer
+        while enclosing_years[1] - enclosing_years[0] > closest_distance:
+            middle_year = np.array([sum(enclosing_years) / 2])
+            middle_columns = compute_columns(middle_year)
+            insertion_index = int(np.searchsorted(examined_years, middle_year[0]))
+            examined_years = np.insert(examined_years, insertion_index, middle_year)
             answers = {
-                name: np.insert(answers[name], position, middle_columns[name]) for name in answers
+                name: np.insert(answers[name], insertion_index, middle_columns[name])
+                for name in answers
             }
             has_answer = bool(np.isfinite(condition.margin_and_mask(middle_columns)[0][0, 0]))
-            bracket[1 - end_without_answer if has_answer else end_without_answer] = float(middle[0])
-    return years_examined, answers
+            enclosing_years[1 - index_without_answer if has_answer else index_without_answer] = (
+                float(middle_year[0])
+            )
+    return examined_years, answers
 
 
 def _stretches_of_years(years: Array, is_selected: Array) -> Iterator[tuple[float, float]]:
@@ -1177,12 +1204,12 @@ def _with_band(
 def _rates_in_use(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
     """Yield the rates that are used between the first base year and the last year."""
     first_year, last_year = cases.span(trend)
-    band_ends = np.array(cases.ends)
+    band_ends = np.array(cases.band_ends)
     for name, rate in trend.rates.items():
         if isinstance(rate, SeriesRate):
             yield _series_rate(trend, name, rate, (first_year, last_year))
             continue
-        stretches_outside = periods_outside(rate, first_year, last_year)
+        periods_and_years_outside = periods_outside(rate, first_year, last_year)
         for period in used_periods(rate, first_year, last_year):
             low, high = period.factor.quantile(band_ends)
             yield UsedRate(
@@ -1198,34 +1225,36 @@ def _rates_in_use(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
                 period.assumed,
                 years_outside=tuple(
                     (start, end)
-                    for period_outside, start, end in stretches_outside
+                    for period_outside, start, end in periods_and_years_outside
                     if period_outside is period
                 ),
             )
 
 
-def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, float]) -> UsedRate:
+def _series_rate(
+    trend: Trend, name: str, rate: SeriesRate, year_span: tuple[float, float]
+) -> UsedRate:
     """Return the rate that a fitted series gives for the years of a projection."""
     series = rate.fit.series
-    median, low, high = rate.fit.rate(*span)
-    measured = series.measured
-    first_point = measured[0]
-    last_point = measured[-1]
-    points_text = f", {'weak: ' if series.weak else ''}{len(measured)} points"
-    points_text += f", {series.recalled} from memory" if series.recalled else ""
-    announced_count = len(series.used) - len(measured)
+    median, low, high = rate.fit.rate(*year_span)
+    measured_points = series.measured_points
+    first_point = measured_points[0]
+    last_point = measured_points[-1]
+    points_text = f", {'weak: ' if series.is_weak else ''}{len(measured_points)} points"
+    points_text += f", {series.count_from_memory} from memory" if series.count_from_memory else ""
+    announced_count = len(series.fitted_points) - len(measured_points)
     plans_text = f" and {with_noun(announced_count, 'announced one')}" if announced_count else ""
     is_class = name in (PROCESSORS, *TECHNOLOGIES)
-    label = f"{trend.kind}: " if trend.kind and is_class else ""
+    kind_prefix = f"{trend.kind}: " if trend.kind and is_class else ""
     assumed_text = f", taken for {trend.kind}" if rate.assumed else ""
     limit_text = f", limit {series.limit:g} {series.unit}" if series.limit is not None else ""
-    limit_text += ", which the band reaches" if rate.fit.band_reaches_limit(span[1]) else ""
+    limit_text += ", which the band reaches" if rate.fit.band_reaches_limit(year_span[1]) else ""
     return UsedRate(
         trend.name,
-        f"{label}{name}",
+        f"{kind_prefix}{name}",
         name,
-        span[0],
-        span[1],
+        year_span[0],
+        year_span[1],
         median,
         low,
         high,
@@ -1233,10 +1262,10 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         f" {year_text(last_point.year)}{limit_text}{assumed_text}",
         assumed=rate.assumed,
         measured=True,
-        weak=series.weak,
+        weak=series.is_weak,
         title=series.title,
-        points=len(measured),
-        recalled=series.recalled,
+        points=len(measured_points),
+        recalled=series.count_from_memory,
         announced=announced_count,
     )
 

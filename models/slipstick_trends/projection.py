@@ -152,13 +152,13 @@ class ProjectedCase:
     last_year_by_data: tuple[tuple[str, float], ...] = ()
 
     @property
-    def span(self) -> str:
+    def span_text(self) -> str:
         """Return the years of the case in words, from the first to the last."""
         years = self.sweep.points[YEAR]
         return f"from {year_text(float(years[0]))} to {year_text(float(years[-1]))}"
 
     @property
-    def values(self) -> list[str]:
+    def value_names(self) -> list[str]:
         """Return the names of the answers of the case."""
         return [name for name in self.sweep.columns if split_name(name)[0] not in ("low", "high")]
 

@@ -22,11 +22,11 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
     first and the last.
     """
     year_count = len(track.sweep.points[YEAR])
-    step = -(-(year_count - 1) // (_MOST_YEARS - 2))
-    rows = (
+    row_step = -(-(year_count - 1) // (_MOST_YEARS - 2))
+    shown_row_indices = (
         range(year_count)
         if year_count <= _MOST_YEARS
-        else [*range(0, year_count - 1, step), year_count - 1]
+        else [*range(0, year_count - 1, row_step), year_count - 1]
     )
     columns = [
         ResultColumn("case", [track.case] * year_count, place=True, on_page=False),
@@ -39,14 +39,14 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
             else (lambda value, *_: f"{value:.4g}")
         )
         columns.append(ResultColumn(path, axis_values, written=axis_in_words, place=True))
-    for name in track.values:
+    for value_name in track.value_names:
         columns.append(
             ResultColumn(
-                name,
-                track.sweep.columns[name],
-                track.sweep.units[name],
-                track.sweep.ends(name),
-                title=projection.words.value(name) if "[" in name else "",
+                value_name,
+                track.sweep.columns[value_name],
+                track.sweep.units[value_name],
+                track.sweep.ends(value_name),
+                title=projection.words.value(value_name) if "[" in value_name else "",
             )
         )
     remarks = doubt_remarks(projection, [track.trend])
@@ -55,7 +55,9 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
         columns.append(ResultColumn("marked", cells, place=True, on_page=False))
     title = f"### {escape(track_name(track, projection, projection.words))}"
     title += f"\n\n{escape(remarks)}." if remarks else ""
-    return ResultTable("project", columns, track.sweep.provenance, track.sweep.failed, title, rows)
+    return ResultTable(
+        "project", columns, track.sweep.provenance, track.sweep.failed, title, shown_row_indices
+    )
 
 
 def rates_table(projection: Projection) -> str:
@@ -96,39 +98,42 @@ def rates_table(projection: Projection) -> str:
 def used_series(projection: Projection) -> list[PointSeries]:
     """Return the series whose rates change the time of a case."""
     rates_without_effect = set.intersection(*(set(track.sweep.idle) for track in projection.tracks))
-    series_used = {
+    series_by_name = {
         rate.fit.series.name: rate.fit.series
         for trend in projection.trends
         for name, rate in trend.rates.items()
         if isinstance(rate, SeriesRate) and name not in rates_without_effect
     }
-    return list(series_used.values())
+    return list(series_by_name.values())
 
 
 def arrivals_table(projection: Projection) -> ResultTable:
     """Return a table of later machines and the predictions for them, by class of cost."""
-    rows = projection.arrivals
+    arrivals = projection.arrivals
     columns = [
-        ResultColumn("before", [arrival.earlier_case for arrival in rows], place=True),
-        ResultColumn("case", [arrival.case for arrival in rows], place=True),
-        ResultColumn("trend", [arrival.trend for arrival in rows], place=True, on_page=False),
+        ResultColumn("before", [arrival.earlier_case for arrival in arrivals], place=True),
+        ResultColumn("case", [arrival.case for arrival in arrivals], place=True),
+        ResultColumn("trend", [arrival.trend for arrival in arrivals], place=True, on_page=False),
         ResultColumn(
-            "year", [arrival.year for arrival in rows], written=lambda value, *_: year_text(value)
+            "year",
+            [arrival.year for arrival in arrivals],
+            written=lambda value, *_: year_text(value),
         ),
-        ResultColumn("of", [arrival.name for arrival in rows]),
-        ResultColumn("was", [arrival.earlier_time for arrival in rows], "s"),
+        ResultColumn("of", [arrival.name for arrival in arrivals]),
+        ResultColumn("was", [arrival.earlier_time for arrival in arrivals], "s"),
         ResultColumn(
             "by the trend",
-            [arrival.predicted_time for arrival in rows],
+            [arrival.predicted_time for arrival in arrivals],
             "s",
-            ([arrival.low for arrival in rows], [arrival.high for arrival in rows]),
+            ([arrival.low for arrival in arrivals], [arrival.high for arrival in arrivals]),
         ),
-        ResultColumn("came", [arrival.later_time for arrival in rows], "s"),
-        ResultColumn("held", ["yes" if arrival.is_within_band else "no" for arrival in rows]),
+        ResultColumn("came", [arrival.later_time for arrival in arrivals], "s"),
+        ResultColumn("held", ["yes" if arrival.is_within_band else "no" for arrival in arrivals]),
     ]
     first_provenance = projection.tracks[0].sweep.provenance
     provenance = Provenance(
-        [first_provenance.methods[0]] * len(rows), [bool(first_provenance.exact[0])] * len(rows)
+        [first_provenance.methods[0]] * len(arrivals),
+        [bool(first_provenance.exact[0])] * len(arrivals),
     )
     title = "### Machines that came, beside the trend from before"
     return ResultTable("arrivals", columns, provenance, {}, title)

@@ -31,7 +31,7 @@ from slipstick_trends.ahead import (
     class_with_verb,
     class_words,
     crossing_band_text,
-    crossing_year,
+    crossing_year_text,
     overtaking_sentence,
     share_sentences,
 )
@@ -218,7 +218,7 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
     programs are not compared.
     """
     tracks = projection.tracks
-    share_names = [name for name in tracks[0].values[:2] if name.partition("[")[0] in SHARES]
+    share_names = [name for name in tracks[0].value_names[:2] if name.partition("[")[0] in SHARES]
     has_shares = share_names and all(
         share_names[0] in track.sweep.columns and not track.sweep.failed for track in tracks
     )
@@ -367,10 +367,10 @@ def span_phrase(track: ProjectedCase, projection: Projection) -> str:
     over factors of processor speed, how many times as fast processors become.
     """
     if projection.factors is None:
-        return track.span
+        return track.span_text
     first, last = (f"{projection.factors[row]:.4g}" for row in (0, -1))
     speed_range = f"{first} to {last}" if first != "1" else last
-    return f"while processors become {speed_range} times as fast ({track.span}),"
+    return f"while processors become {speed_range} times as fast ({track.span_text}),"
 
 
 def _span_with_comma(track: ProjectedCase, projection: Projection) -> str:
@@ -395,7 +395,7 @@ def _track_headline(track: ProjectedCase, projection: Projection, words: Words) 
     years = track.sweep.points[YEAR]
     rows_answered = [index for index in range(len(years)) if index not in track.sweep.failed]
     first_and_last_row = (rows_answered[0], rows_answered[-1]) if rows_answered else (0, -1)
-    for name in track.values[:2]:
+    for name in track.value_names[:2]:
         first_value, unit, _ = value_at(track.sweep, name, first_and_last_row[0])
         last_value, *_ = value_at(track.sweep, name, first_and_last_row[1])
         if not (isfinite(first_value) and isfinite(last_value)):
@@ -463,7 +463,7 @@ def _amount_in_unit_of(last_amount: str, first_value: float, unit: str, first_am
 
 def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:
     """Yield a clause for each value of a case in the first and the last year."""
-    for name in track.values:
+    for name in track.value_names:
         column, (low, high) = track.sweep.columns[name], track.sweep.ends(name)
         if isfinite(column[0]) and isfinite(column[-1]):
             first_amount, last_amount = (
@@ -524,7 +524,7 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase, projection: P
 def _change_clause(change: Change, last_year: float, projection: Projection) -> str:
     """Return a clause on the year in which a condition starts or stops holding, with its band."""
     band = change.low, change.high, change.part
-    crossing = _with_factor(crossing_year(change.value, *band), change.value, projection)
+    crossing = _with_factor(crossing_year_text(change.value, *band), change.value, projection)
     year_in_words = f"from {crossing} on" if change.starts else f"until {crossing}"
     year_in_words += crossing_band_text(*band, last_year)
     return year_in_words + (", by a jump" if change.jump else "")
@@ -570,7 +570,7 @@ def _dominant_sentence(track: ProjectedCase) -> str:
 
 def _first_year(dominant: DominantClass) -> str:
     """Return the first year in which a class takes the most time, as text."""
-    return crossing_year(dominant.first, dominant.low, dominant.high, dominant.share_of_draws)
+    return crossing_year_text(dominant.first, dominant.low, dominant.high, dominant.share_of_draws)
 
 
 def _largest_from(dominant: DominantClass, last_year: float) -> str:

@@ -104,7 +104,7 @@ def test_a_host_comes_back_from_the_clocks_of_its_kernels(
     clock = use_computed_clocks(monkeypatch)
     calibration = host.Calibration([0, 1], 6.0)
     timings = calibration.timings()
-    found = estimates(timings, CLOCK)
+    found = estimate_machine_values(timings, CLOCK)
     for path, value in values_of(HOST).items():
         assert found[path].value == pytest.approx(value, rel=1e-4), path
     # Twice the time of a cycle goes by in a third of the seconds at least, and not much more.

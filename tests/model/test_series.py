@@ -45,10 +45,10 @@ def filtered(fit: FittedSeries, year: float) -> tuple[float, float]:
     matrix exponentials (Van Loan 1978). A level before the first point is a state of its own, which
     stays as it was.
     """
-    growth = fit.growth
+    growth = fit.rate_model
     drift = np.zeros((3, 3))
     drift[:2, :2] = [[0.0, 1.0], [0.0, -growth.damping]]
-    state = np.array([fit.logs[0], 0.0, fit.logs[0]])
+    state = np.array([fit.signed_logs[0], 0.0, fit.signed_logs[0]])
     unknown = 1e6
     variance = np.array(
         [[unknown, 0.0, unknown], [0.0, growth.start**2, 0.0], [unknown, 0.0, unknown]]
@@ -56,7 +56,7 @@ def filtered(fit: FittedSeries, year: float) -> tuple[float, float]:
     before = year < fit.years[0]
     now = min(year, fit.years[0])
     noise = np.diag([0.0, growth.walk**2, 0.0])
-    steps = [*zip(fit.years, fit.logs, strict=True)]
+    steps = [*zip(fit.years, fit.signed_logs, strict=True)]
     for when, log in steps if before else [*steps, (year, None)]:
         block = np.block([[-drift, noise], [np.zeros((3, 3)), drift.T]]) * (when - now)
         solved = expm(block)
@@ -205,7 +205,10 @@ def test_the_shipped_bands_hold_what_came_and_are_not_too_wide() -> None:
     held = np.mean([abs(each.error) <= NORMAL_90 * each.deviation for each in points])
     assert len(points) == 231
     assert 0.80 <= held <= 0.97
-    assert np.median([width for test in tests for width in test.widths]) <= WIDEST_BAND_AT_TEN_YEARS
+    assert (
+        np.median([width for test in tests for width in test.band_widths])
+        <= WIDEST_BAND_AT_TEN_YEARS
+    )
     # Where a class broke its trend it is a miss, and stays one.
     missed = {(each.series, each.start) for each in points if not each.is_within_band}
     assert {("bw_gpu", 2015.0), ("clock_best", 2005.0), ("gpu_fp64", 2015.0)} <= missed
@@ -215,7 +218,7 @@ def test_the_page_calls_those_series_weak_that_are() -> None:
     page = TEXTS["trends.md"]
     rows = re.findall(r"^\| (?:an? |memory|solid).*$", page, re.MULTILINE)
     cells = [match for row in rows for match in re.findall(r"`(\w+)`( \(weak\))?", row)]
-    weak = {series.name: series.weak for series in shipped_series()}
+    weak = {series.name: series.is_weak for series in shipped_series()}
     cells = [(name, bool(mark)) for name, mark in cells if name in weak]
     assert len(cells) == 15
     assert [name for name, mark in cells if mark != weak[name]] == []
@@ -233,7 +236,7 @@ def test_every_shipped_point_has_a_source_and_those_from_memory_are_counted() ->
     opened = re.compile(places)
     assert all(opened.search(point.source) for point in named)
     assert sum(point.announced for point in points) == 5
-    assert {series.name for series in shipped_series() if series.weak} == {
+    assert {series.name for series in shipped_series() if series.is_weak} == {
         "adapter_power",
         "adapter_price",
         "clock_top500",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slipstick.model.uncertainty import Uncertainty
 from slipstick_rates.series import PointSeries, RateModel, SeriesPoint, fit_series
 from slipstick_rates.trend import (
-    Followed,
+    FollowedValue,
     Period,
     PeriodRate,
     SeriesRate,
@@ -74,8 +74,8 @@ def test_processors_multiply_and_costs_divide() -> None:
         {"processors": "processors", "wire": "wire"},
     )
     followed = [
-        Followed("technology.processors", 3.0, "processors", rises=True),
-        Followed("technology.wire", 0.5, "wire", rises=False),
+        FollowedValue("technology.processors", 3.0, "processors", is_multiplied=True),
+        FollowedValue("technology.wire", 0.5, "wire", is_multiplied=False),
     ]
     found = trend.values(1991, np.array([1993.0]), followed)
     assert found["technology.processors"].tolist() == [[pytest.approx(12.0)]]

@@ -96,7 +96,11 @@ def test_an_interval_holds_the_cases_that_a_cell_ranges_over(tmp_path: Path) -> 
         tmp_path, "{row: r, sum: [time], printed: [7, 5], within: 0, ranging: {base: [fast]}}"
     )
     assert (first.computed, *first.ends) == pytest.approx((10.0, 6.0, 10.0))
-    assert (first.inside, second.ends, second.inside) == (True, (None, None), None)
+    assert (first.is_inside_interval, second.ends, second.is_inside_interval) == (
+        True,
+        (None, None),
+        None,
+    )
     unknown = problems(
         tmp_path, TABLE % "{row: r, sum: [time], printed: [7, 5], ranging: {base: [fats]}}"
     )

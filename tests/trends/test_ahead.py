@@ -28,8 +28,8 @@ from slipstick_trends.ahead import (
     class_words,
     crossing_band,
     crossing_band_text,
-    crossing_year,
-    first_crossings,
+    crossing_year_text,
+    first_crossing_years,
     share_sentences,
 )
 from slipstick_trends.project import ProjectResult
@@ -345,7 +345,7 @@ def test_the_most_that_processors_save_is_what_the_model_says(folder: Path) -> N
 def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
     """A draw that is above 0 from the first year on crosses there; one that never is, later."""
     margins = np.array([[-1.0, 1.0, 2.0], [-3.0, -1.0, 1.0], [1.0, 2.0, 3.0], [-2.0, -1.0, -1.0]])
-    places = first_crossings(margins, np.array([2020.0, 2022.0, 2024.0]))
+    places = first_crossing_years(margins, np.array([2020.0, 2022.0, 2024.0]))
     assert places[:3].tolist() == [2021.0, 2023.0, 2020.0]
     assert crossing_band(places, (0.0, 0.5)) == (2020.0, 2022.0, 0.75)
     assert crossing_band(places, (0.0, 0.95)) == (2020.0, None, 0.75)
@@ -360,7 +360,7 @@ def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
     assert crossing_band_text(2022.6, 2023.3, 1.0, 2024.0) == " (in 2023)"
     # All draws cross in one year: its decimals are known, and the band says nothing.
     assert crossing_band_text(2006.1, 2006.1, 1.0, 2024.0) == ""
-    assert crossing_year(2006.1, 2006.1, 2006.1, 1.0) == "2006.1"
+    assert crossing_year_text(2006.1, 2006.1, 2006.1, 1.0) == "2006.1"
 
 
 @pytest.mark.turns(3)

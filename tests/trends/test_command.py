@@ -149,7 +149,7 @@ def test_the_choice_is_the_best_of_what_is_tried(monkeypatch: pytest.MonkeyPatch
         for growth in (
             RateModel(damping, walk) for damping in (0.06, 0.07) for walk in (0.02, 0.04)
         )
-        if (test := back_test(series, 2015.0, growth)).width <= WIDEST_BAND_AT_TEN_YEARS
+        if (test := back_test(series, 2015.0, growth)).median_width <= WIDEST_BAND_AT_TEN_YEARS
     ]
     assert len(allowed) in (2, 3)
     assert choose_rate_model(series, [2015.0]) == max(allowed, key=lambda each: each[0])[1]
@@ -203,7 +203,7 @@ def test_other_series_would_have_given_other_shares() -> None:
     # Points of a series miss together: the share varies by more than that of independent points.
     alone = np.sqrt(held.mean() * (1 - held.mean()) / len(held))
     assert high - low > 1.5 * 2 * 1.645 * alone
-    widths = [width for test in tests for width in test.widths]
+    widths = [width for test in tests for width in test.band_widths]
     assert narrow <= np.median(widths) <= wide
     # By a second road: the variance of a mean of groups, by what each adds to it (linearised).
     names = sorted({each.series for each in points})
@@ -223,7 +223,7 @@ def test_choices_of_other_starts_hold_what_is_promised_where_series_are_not_weak
     most 4 at ten years, judged at starts that chose nothing. Weak series are marked, so that they
     promise nothing.
     """
-    strong = [series for series in shipped_series() if not series.weak]
+    strong = [series for series in shipped_series() if not series.is_weak]
     trials = back_test_all(shipped_series(), BACK_TEST_STARTS)
     own_trials = back_test_all(strong, BACK_TEST_STARTS)
     judged = []
@@ -232,13 +232,13 @@ def test_choices_of_other_starts_hold_what_is_promised_where_series_are_not_weak
         judged.append(own_trials[best_rate_model(trials, others), start])
     points = [prediction for test in judged for prediction in test.predictions]
     held = np.mean([prediction.is_within_band for prediction in points])
-    width = np.median([width for test in judged for width in test.widths])
+    width = np.median([width for test in judged for width in test.band_widths])
     assert 0.8 <= held <= 0.97
     assert width <= 4.0
     _, text, _ = run(capsys, "backtest", "--choose")
     (_, row) = [line for line in text.splitlines() if "without weak" in line]
     assert row.split()[2:6] == [
-        str(sum(len(t.widths) for t in judged)),
+        str(sum(len(t.band_widths) for t in judged)),
         str(len(points)),
         *(f"{100 * held:.1f} %".split()),
     ]

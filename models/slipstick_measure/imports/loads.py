@@ -110,7 +110,9 @@ def _customers(spec: ImportedSpec, test: LoadTest) -> dict[str, Any]:
     """Return the plain data of the customers at the last load: users who think, or arrivals."""
     last_row = test.rows[-1]
     if last_row.users is None:
-        return {"arrivals": quantity(last_row.rate or last_row.completed_rate or 0.0, "/s", "measured")}
+        return {
+            "arrivals": quantity(last_row.rate or last_row.completed_rate or 0.0, "/s", "measured")
+        }
     think_seconds = think_time(test)
     _note_think_time(spec, test, think_seconds)
     return {
@@ -243,7 +245,9 @@ class _PercentileModel(NamedTuple):
             customers = Customers(round(row.users), time_outside=self.think_time + self.time_beside)
         if self.fitted_station is None:
             return response_percentile(self.tiers, self.time_beside, customers, share)
-        station = Tier(self.fitted_station.service_demand, self.fitted_station.station_model.servers)
+        station = Tier(
+            self.fitted_station.service_demand, self.fitted_station.station_model.servers
+        )
         return percentile_in_order(
             station, self.fitted_station.station_model.scv, self.time_beside, customers, share
         )
