@@ -1274,7 +1274,7 @@ def _table_of_years(track: ProjectedCase, words: Words) -> Decision | None:
     """Return a table of the first values of a case, with a row for the first year, for the last,
     and for some years between them; None if there is one year.
     """
-    value_names = [name for name in track.values[:2] if name in track.sweep.columns]
+    value_names = [name for name in track.value_names[:2] if name in track.sweep.columns]
     years = [float(year) for year in track.sweep.points[YEAR]]
     count = min(len(years), _MOST_YEARS_IN_TABLE)
     indices = np.unique(np.linspace(0, len(years) - 1, count).round().astype(int)).tolist()

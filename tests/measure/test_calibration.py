@@ -103,14 +103,14 @@ def test_a_host_comes_back_from_the_clocks_of_its_kernels(
     """The kernels take the times of a known host; clocks are computed, none is read."""
     clock = use_computed_clocks(monkeypatch)
     calibration = host.Calibration([0, 1], 6.0)
-    timings = calibration.timings()
+    timings = calibration.run_machine_kernels()
     found = estimate_machine_values(timings, CLOCK)
     for path, value in values_of(HOST).items():
         assert found[path].value == pytest.approx(value, rel=1e-4), path
     # Twice the time of a cycle goes by in a third of the seconds at least, and not much more.
     assert 2.0 < clock.now - 5.0 < 2 * 6.0
     counted = sum(len(timing.seconds) for timing in timings)
-    left_out = sum(timing.disturbed for timing in timings)
+    left_out = sum(timing.disturbed_count for timing in timings)
     parts = 1 / SOME_DISTURBED + 1 / SOME_CROWDED
     assert left_out / (counted + left_out) == pytest.approx(parts, rel=0.2)
     assert all(len(timing.seconds) >= 5 for timing in timings)
@@ -131,7 +131,7 @@ def test_grains_of_a_known_host_take_the_time_of_their_parts(
         {"accesses": 1, "elements": 4096, "access": "write", "competitors": 1},
         {"accesses": 0, "compute": 10, "barrier": "dissemination", "competitors": 1},
     ]
-    timings = host.Calibration([0, 1], 2.0).times_of(grains)
+    timings = host.Calibration([0, 1], 2.0).run_grains(grains)
     quickest = [min(timing.seconds) for timing in timings]
     step, own, handed = HOST["step"], HOST["own"], HOST["handed"]
     assert quickest == pytest.approx(

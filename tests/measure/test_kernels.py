@@ -135,7 +135,7 @@ ACCESSES_ALONE = {"tas": 2, "ttas": 3, "ticket": 4, "array": 3, "mcs": 4}
 def test_a_free_lock_takes_the_accesses_of_its_kind(name: str) -> None:
     words, ticks = Words(), ticks_of()
     kind = 1 + list(SPEC_LOCKS).index(name)
-    completed = in_python(words)["grains"](
+    completed = in_python(words)["repeat_grain"](
         Memory(), None, 0, 10, plan(lock=kind, critical=2), ticks
     )
     # Beside the lock a grain writes one word in its section, and the last one says stop.
@@ -166,7 +166,7 @@ def test_one_processor_at_a_time_holds_a_lock(name: str, parties: int) -> None:
     shape = plan(parties, lock=1 + list(SPEC_LOCKS).index(name), critical=1)
     run_parties(
         parties,
-        lambda rank, ticks: functions["grains"](Memory(), None, rank, 12, shape, ticks),
+        lambda rank, ticks: functions["repeat_grain"](Memory(), None, rank, 12, shape, ticks),
     )
     assert words.most_inside == 1
     assert words.inside == 0
@@ -191,7 +191,7 @@ def test_no_processor_leaves_a_barrier_before_all_arrive(barrier: int, parties: 
     completed: dict[int, int] = {}
 
     def work(rank: int, ticks: Any) -> None:
-        completed[rank] = functions["grains"](
+        completed[rank] = functions["repeat_grain"](
             Memory(), None, rank, 6, plan(parties, barrier=barrier), ticks
         )
 
@@ -211,20 +211,20 @@ def test_a_word_passes_from_rank_to_rank() -> None:
         return int(put(shared, index, value))
 
     functions["_put"] = watched
-    run_parties(3, lambda rank, ticks: functions["ping"](None, rank, 3, 4, ticks))
+    run_parties(3, lambda rank, ticks: functions["time_handovers"](None, rank, 3, 4, ticks))
     assert written == [(kernels.COUNT, number) for number in range(1, 13)]
 
 
 def test_an_exchange_is_one_access() -> None:
     words, ticks = Words(), ticks_of()
-    assert in_python(words)["swaps"](None, 9, ticks) == 0
+    assert in_python(words)["time_swaps"](None, 9, ticks) == 0
     assert elapsed(ticks) == 9
 
 
 def test_a_grain_reads_and_writes_elements_at_random() -> None:
     memory = Memory()
     shape = plan(elements=8, accesses=3, write=1, compute=2, warming=5)
-    completed = in_python(Words())["grains"](memory, None, 0, 100, shape, ticks_of())
+    completed = in_python(Words())["repeat_grain"](memory, None, 0, 100, shape, ticks_of())
     assert completed == 100
     assert len(memory.read) == 5 + 300
     assert memory.written == memory.read[5:]
@@ -236,7 +236,7 @@ def test_a_grain_reads_and_writes_elements_at_random() -> None:
 def test_a_pair_is_the_first_element_of_a_block_and_one_a_stride_further() -> None:
     words, ticks = Words(), ticks_of()
     memory = Memory(words)
-    in_python(words)["pairs"](memory, None, 6, 64, 16, 200, ticks)
+    in_python(words)["time_pairs"](memory, None, 6, 64, 16, 200, ticks)
     assert elapsed(ticks) == 200 * 2
     first, second = memory.read[::2], memory.read[1::2]
     assert {index % 64 for index in first} == {0}
@@ -247,7 +247,7 @@ def test_a_pair_is_the_first_element_of_a_block_and_one_a_stride_further() -> No
 def test_a_visit_reads_a_quarter_of_the_lines_of_a_page_each_once() -> None:
     words, ticks = Words(), ticks_of()
     memory = Memory(words)
-    in_python(words)["visits"](memory, None, 4, 3, 50, ticks)
+    in_python(words)["time_visits"](memory, None, 4, 3, 50, ticks)
     assert elapsed(ticks) == 50 * 16
     lines = [index // 8 for index in memory.read]
     visits = [lines[start : start + 16] for start in range(0, len(lines), 16)]
@@ -263,5 +263,5 @@ def test_a_visit_reads_a_quarter_of_the_lines_of_a_page_each_once() -> None:
 
 def test_a_stream_reads_pieces_in_their_order_and_begins_again() -> None:
     memory = Memory()
-    in_python(Words())["stream"](memory, None, 1, 40, 5, 2, 3, ticks_of())
+    in_python(Words())["time_sums"](memory, None, 1, 40, 5, 2, 3, ticks_of())
     assert memory.read == [*range(40, 45), *range(45, 50), *range(40, 45)]
