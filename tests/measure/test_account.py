@@ -119,7 +119,7 @@ def test_average_latency_by_source_counts_only_what_exceeds_one_processor() -> N
         *(run(4, "busy", value, processor=each) for each, value in enumerate([25, 25, 25, 25], 1)),
         run(4, "wait", 10.0, "barrier"),
     ]
-    found = measured(table(*records, excess=("memory",)))
+    found = measured(table(*records, causes_of_excess=("memory",)))
     answer = at(found, 4)
     memory, idle, primitives = 32 - 20, 4 * 40 - 100 - 12 - 10, 10
     assert answer["latency"] == pytest.approx((memory + idle + primitives) / 4)
