@@ -86,10 +86,10 @@ class FakeCalibration:
     known: Mapping[str, Any] = HOST
 
     def __init__(self, cores: Sequence[int], seconds: float) -> None:
-        self.cores = len(cores)
+        self.core_count = len(cores)
 
-    def timings(self) -> list[Timing]:
-        return times_of(self.known, cores=self.cores)
+    def run_machine_kernels(self) -> list[Timing]:
+        return times_of(self.known, cores=self.core_count)
 
     def run_test_grains(self) -> list[Timing]:
         return [Timing("grain", {"accesses": 0, "compute": 100}, seconds=[110e-9] * 5)]
@@ -161,21 +161,21 @@ class ComputedKernels:
     def __init__(self, clock: ComputedClock) -> None:
         self.clock = clock
 
-    def visits(
+    def time_visits(
         self, memory: Any, words: Any, pages: int, warming: int, turns: int, ticks: Any
     ) -> None:
         assert pages * PAGE <= memory.nbytes
         seconds = LINES * read_time(self.clock.known, pages * PAGE)
         self.clock.run(ticks, 0, turns, seconds)
 
-    def pairs(
+    def time_pairs(
         self, memory: Any, words: Any, blocks: int, size: int, stride: int, turns: int, ticks: Any
     ) -> None:
         assert (blocks - 1) * size + stride < len(memory)
         seconds = 8e-9 if 8 * stride < self.clock.known["line"] else 11e-9
         self.clock.run(ticks, 0, turns, seconds)
 
-    def stream(
+    def time_sums(
         self,
         memory: Any,
         words: Any,
@@ -192,13 +192,15 @@ class ComputedKernels:
         seconds = 8 * piece * self.clock.known["byte"] * 2
         self.clock.run(ticks, rank, turns, seconds)
 
-    def swaps(self, words: Any, turns: int, ticks: Any) -> None:
+    def time_swaps(self, words: Any, turns: int, ticks: Any) -> None:
         self.clock.run(ticks, 0, turns, self.clock.known["own"])
 
-    def ping(self, words: Any, rank: int, parties: int, turns: int, ticks: Any) -> None:
+    def time_handovers(self, words: Any, rank: int, parties: int, turns: int, ticks: Any) -> None:
         self.clock.run(ticks, rank, turns, parties * self.clock.known["handed"])
 
-    def grains(self, memory: Any, words: Any, rank: int, turns: int, plan: Any, ticks: Any) -> None:
+    def repeat_grain(
+        self, memory: Any, words: Any, rank: int, turns: int, plan: Any, ticks: Any
+    ) -> None:
         known = self.clock.known
         parties, elements, accesses, write, compute, lock, critical, barrier, *_ = map(int, plan)
         assert 8 * elements <= memory.nbytes
@@ -221,7 +223,7 @@ class ComputedCores(Cores):
     clock: ComputedClock
 
     def __init__(self, cores: Sequence[int], size: int) -> None:
-        self.cores = cores
+        self.core_numbers = cores
         self.kernels: Any = ComputedKernels(self.clock)
         self.memory = np.zeros(size // 8, dtype=np.int64)
         self.random_generator = np.random.default_rng(1)

@@ -305,7 +305,7 @@ def test_kernels_read_no_element_outside_their_memory(
     calibration = host.Calibration([0], 0.3, size)
     cores = calibration.cores
     compiled = cores.kernels
-    names = ("pairs", "visits", "stream")
+    names = ("time_pairs", "time_visits", "time_sums")
     functions = {name: getattr(compiled, name).py_func for name in names}
     monkeypatch.setattr(
         cores,

@@ -36,9 +36,9 @@ def made_time(grain: Mapping[str, Any]) -> float:
 class FakeGrains(FakeCalibration):
     """A host whose grains take made times."""
 
-    parties = 2
+    core_count = 2
 
-    def times_of(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
+    def run_grains(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
         return [Timing("grain", grain, seconds=[made_time(grain)] * 5) for grain in grains]
 
 
