@@ -305,7 +305,8 @@ class FitComparison:
         return tuple(
             candidate
             for candidate in self.likely_candidates
-            if candidate.criterion_difference - self.best.criterion_difference < LEAST_CRITERION_DIFFERENCE
+            if candidate.criterion_difference - self.best.criterion_difference
+            < LEAST_CRITERION_DIFFERENCE
         )
 
     @property
@@ -335,13 +336,14 @@ class FitComparison:
     @cached_property
     def useful_reach(self) -> Callable[[float], float]:
         """The function from the level of intervals to the largest number of processors, up to
-        `reach`, whose prediction is narrow enough to be useful; see `refusal_as_too_wide`.
+        `largest_predictable`, whose prediction is narrow enough to be useful; see
+        `refusal_as_too_wide`.
         """
         return cache(self._useful_reach)
 
     def _useful_reach(self, level: float) -> float:
         """Return what `useful_reach` gives for a level."""
-        numbers = range(int(self.largest_measured), int(self.reach) + 1)
+        numbers = range(int(self.largest_measured), int(self.largest_predictable) + 1)
         useful_count = bisect_left(
             numbers,
             True,
@@ -769,7 +771,8 @@ class FitComparison:
         sentence += "".join(
             f"; {candidate.name} is left out: {candidate.misfit(self.noise)}"
             for candidate in self.candidates
-            if candidate.behind - best_candidate.behind < LEAST_CRITERION_DIFFERENCE
+            if candidate.criterion_difference - best_candidate.criterion_difference
+            < LEAST_CRITERION_DIFFERENCE
             and candidate not in self.likely_candidates
         )
         if (
@@ -1136,7 +1139,7 @@ def fits(
     )
     reach = largest_processors if comparison.misfit else comparison.useful_reach(intervals.level)
     log_covariances = {
-        candidate.name: candidate.fitted.log_covariance.tolist()
+        candidate.name: candidate.fitted_formula.log_covariance.tolist()
         for candidate in comparison.candidates
         if candidate.name not in FAMILIES and candidate.name != CAUSES
     }
@@ -1244,7 +1247,9 @@ def _answer_of_fit(
     if candidate.largest_runs_error is not None:
         value_by_name["missed"] = Value(candidate.largest_runs_error, "1")
     efficiency = measured_rows.efficiency
-    extrapolation = Extrapolation(fitted_formula, largest_predicted=comparison.useful_reach(interval_settings.level))
+    extrapolation = Extrapolation(
+        fitted_formula, largest_predicted=comparison.useful_reach(interval_settings.level)
+    )
     limits = _scaling_limits(extrapolation, measured_rows)
     if fit_intervals and not comparison.misfit:
         limits |= _limits_with_intervals(limits, extrapolation, comparison, interval_settings.level)

@@ -269,7 +269,9 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
     def fitted_base() -> FittedBase | None:
         return next(
             (
-                _base_with_fit(checked_fit.base_model, fits_by_name()[checked_fit.name], checked_fit.spec)
+                _base_with_fit(
+                    checked_fit.base_model, fits_by_name()[checked_fit.name], checked_fit.spec
+                )
                 for checked_fit in checked_fits
                 if checked_fit.base_model is not None
             ),
@@ -309,14 +311,18 @@ def _with_base(time_fits: Fitting, base_model_name: str) -> Fitting:
     """Return fits that name the model of the base case as fitted, with a warning if the data
     clearly prefer another model.
     """
-    answer = next(candidate for candidate in time_fits.answers if candidate.model == base_model_name)
+    answer = next(
+        candidate for candidate in time_fits.answers if candidate.model == base_model_name
+    )
     if answer.failed:
         raise NoAnswerError(f"the base cannot be fitted to {time_fits.source}: {answer.failed}")
     best_answer = time_fits.answers[0]
     criterion_difference = (answer["behind"] or 0.0) - (best_answer["behind"] or 0.0)
     if criterion_difference < LEAST_CRITERION_DIFFERENCE:
         return replace(time_fits, laid=base_model_name)
-    distance_text = f"the base, {base_model_name}, is {criterion_difference:.1f} behind {best_answer.model}"
+    distance_text = (
+        f"the base, {base_model_name}, is {criterion_difference:.1f} behind {best_answer.model}"
+    )
     has_more_parameters = len(fitted_values(answer)) > len(fitted_values(best_answer))
     scatter, least_scatter = answer["scatter"] or 0.0, best_answer["scatter"] or 0.0
     # A criterion for few rows counts each parameter heavily.

@@ -434,7 +434,7 @@ def test_a_law_that_misses_the_rows_is_left_out_and_named() -> None:
         def misfit(self, noise: float) -> str:
             return "it misses the largest rows"
 
-    missing = Missing(best.family, best.fitted, best.behind, best.tests)
+    missing = Missing(best.family, best.fitted_formula, best.criterion_difference, best.tests)
     compared = FitComparison((missing, second, *others), {}, rows.noise)
     assert compared.best is second
     assert missing not in compared.rivals
@@ -448,11 +448,11 @@ def test_limits_are_stated_up_to_a_useful_prediction(noise: float) -> None:
     p = np.repeat([1.0, 2, 4, 8, 12], 3)
     compared = compare(noisy(Truth("none", False, ocean_time, {}), 3, noise, p), None, [2.0, 3.0])
     last = compared.useful_reach(0.95)
-    assert 12 <= last <= compared.reach
+    assert 12 <= last <= compared.largest_predictable
     low, high = compared.interval(last, 0.95)
     assert high <= 4 * low
-    if last < compared.reach:
+    if last < compared.largest_predictable:
         low, high = compared.interval(last + 1, 0.95)
         assert high > 4 * low
-    values = fits(compared.best.fitted.timings).answers[0].values
+    values = fits(compared.best.fitted_formula.timings).answers[0].values
     assert values["most_processors"].value == last

@@ -46,7 +46,7 @@ def test_the_covariance_of_logarithms_is_that_of_repeated_fits() -> None:
         text="a + b / p",
         parameters=(FitParameter("a", "s", "constant"), FitParameter("b", "s", "divided")),
         time=lambda theta, points: theta[0] + theta[1] / points.p,
-        starts=lambda timings: [np.array([1.0, 10.0])],
+        starting_points=lambda timings: [np.array([1.0, 10.0])],
     )
     start = np.array([1.0, 10.0])
 
