@@ -327,8 +327,10 @@ def statements_on_table(
         "efficient_processors", min(most_efficient, first_answer["most_processors"] or 0.0)
     )
     place = first_answer.values.get("largest_speedup_processors")
-    statements["speed-up"] = place and holds_truth(
-        "largest_speedup", float(speedups[int((place.value or base) - base)])
+    statements["speed-up"] = (
+        holds_truth("largest_speedup", float(speedups[int((place.value or base) - base)]))
+        if place
+        else None
     )
     return {"described": fitting.has_law, **statements}
 
