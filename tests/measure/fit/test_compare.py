@@ -356,15 +356,15 @@ def law_with_test(
         criterion=criterion,
         log_difference=log_difference,
         explained_deviation=explained_deviation,
-        step=2.0,
-        missed=abs(math.expm1(log_difference)),
+        step_ratio=2.0,
+        largest_runs_error=abs(math.expm1(log_difference)),
     )
     return SimpleNamespace(
         name=name,
-        behind=0.0,
+        criterion_difference=0.0,
         misfit=lambda noise: "it misses" if abs(log_difference) > 0.1 else "",
         test=lambda step: test,
-        fitted=SimpleNamespace(timings=SimpleNamespace(p=np.array([1.0, 24.0]))),
+        fitted_formula=SimpleNamespace(timings=SimpleNamespace(p=np.array([1.0, 24.0]))),
     )
 
 
