@@ -608,7 +608,12 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
         if _still_rises(answer):
             doubt_clause = _reason_to_doubt_rise(answer, time_fits)
             speedup_low = answer.values["largest_speedup"].low
-            if speedup_low is not None and speedup_low <= _last_measured_speedup(time_fits):
+            is_beyond_rows = (answer["largest_speedup_processors"] or 0.0) > max(time_fits.p)
+            if (
+                speedup_low is not None
+                and is_beyond_rows
+                and speedup_low <= _last_measured_speedup(time_fits)
+            ):
                 doubt_clause += f"; it may rise or fall beyond p = {max(time_fits.p):g}"
             rise_verb = "would be" if doubt_clause else "still rises, to"
         largest_speedup = _speedup_text(answer.values["largest_speedup"])
