@@ -248,7 +248,7 @@ def refuse_counted_servers(
     Parameters
     ----------
     model, station : the model without servers that are away, and the name of the station
-    action, servers_away : what the station does, and what its servers are then, for the message
+    action, server_state : what the station does, and what its servers are then, for the message
     """
     if isinstance(model, QueueingNetwork):
         network_station = model.stations[station]

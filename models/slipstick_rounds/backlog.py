@@ -56,7 +56,7 @@ class Backlog:
     Parameters
     ----------
     rounds : their times
-    present : customers in the second phase of rounds without and with first phases, in the mean
+    customers_present : customers in the second phase of rounds without and with first phases, in the mean
         [2, points, 1; 1]
     mean_queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     """

@@ -142,7 +142,7 @@ def first_phases_over_numbers(
 
     Parameters
     ----------
-    rounds, present, waits, mean_queued : see `first_phases_open`
+    rounds, customers_present, waits, mean_queued : see `first_phases_open`
     deviation : standard deviation of the number in the second phase [points, 1; 1]
     """
     load = Backlog.load(rounds, customers_present[1])

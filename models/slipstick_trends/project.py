@@ -206,7 +206,7 @@ class ProjectResult(QuestionResult):
         (history,) = histories
         if not history.shares_of_draws:
             return None
-        index = _index_of_year(words.title, self.projection.years)
+        index = _index_of_year(words.title, self.projection.years.tolist())
         share = history.shares_of_draws[index]
         clause = history.condition if history.is_worded else words.condition(history.condition)
         year = year_text(float(self.projection.years[index]))

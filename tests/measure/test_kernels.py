@@ -40,7 +40,7 @@ class Words:
             self.accesses += 1
             if self.accesses > MOST_ACCESSES:
                 raise TimeoutError("no end")
-            old = self.values[index]
+            old = int(self.values[index])
             self.values[index] = value(old)
             return old
 

@@ -557,7 +557,7 @@ def test_probabilities_of_many_stations_take_few_recurrences_and_agree_with_the_
         recurrences.append(len(paces))
         return geometric_recurrences(series, *paces)
 
-    monkeypatch.setattr(normalizing_constants, "geometric", counted)
+    monkeypatch.setattr(normalizing_constants, "geometric_recurrences", counted)
     stations = 200
     demand = np.random.default_rng(5).random((1, stations)) / stations
     network = network_arrays(demand, population=[30], think=np.array([1.0]))

@@ -136,9 +136,9 @@ class Calibration:
 
     Parameters
     ----------
-    cores : numbers of the cores
+    core_numbers : numbers of the cores
     seconds : approximate time that all kernels together may take [s]
-    largest_set : size of the largest set of bytes that is read at random [B]
+    largest_set_size : size of the largest set of bytes that is read at random [B]
     """
 
     def __init__(

@@ -91,8 +91,8 @@ class Cores:
 
     Parameters
     ----------
-    cores : numbers of the cores; a thread is bound to each where the system can
-    size : of the memory [B]
+    core_numbers : numbers of the cores; a thread is bound to each where the system can
+    memory_size : of the memory [B]
 
     Raises
     ------

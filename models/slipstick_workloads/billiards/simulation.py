@@ -219,7 +219,7 @@ class BilliardSimulation:
     Parameters
     ----------
     initial_state : places and velocities
-    width : of a time bin of the queue [balls' mean distance / greatest speed]
+    bin_width : of a time bin of the queue [balls' mean distance / greatest speed]
     is_direct : a bin is found from its time
 
     >>> run = BilliardSimulation(InitialState((1.0, 2.0), (1.0, -1.0), length=3.0))

@@ -138,6 +138,12 @@ REFUSED: list[tuple[Any, object, str]] = [
         {"value": "work"},
         "'work': this does not begin with a number; write a number and a unit, such as '5 us'",
     ),
+    (
+        TimeOrFormula,
+        {"value": "5 us * work"},
+        "'5 us * work' is a formula, which has no meaning, source or interval; write it without"
+        " braces, with what it means in a comment",
+    ),
     (Time, {}, "a quantity written as keys needs 'value'"),
     (Time, {"source": "me"}, "a quantity written as keys needs 'value'"),
     (

@@ -822,4 +822,4 @@ def test_uncertain_settings_shared_by_both_cases_leave_the_crossing_where_it_is(
     (crossing,) = search.crossings
     # The tick scales both times, so that it cancels in each draw.
     assert crossing.value == pytest.approx(192, rel=1e-9)
-    assert (crossing.low, crossing.high) == (pytest.approx(192, rel=0.02),) * 2
+    assert [crossing.low, crossing.high] == [pytest.approx(192, rel=0.02)] * 2

@@ -74,7 +74,7 @@ from slipstick.schema.kinds.resources import (
     BALKING_IN_WORDS,
     RESOURCES,
     Label,
-    NodeSpec,
+    KeyedSpec,
     Probability,
     RepeatedSpec,
     ResourceSpec,
@@ -119,7 +119,7 @@ CountOrProbabilities = Annotated[
 ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=0.0, formula=True)]
 
 
-class ItemSpec(NodeSpec):
+class ItemSpec(KeyedSpec):
     """Base of the kinds of items of an activity. The kind of an item shows in a key that only this
     kind has.
 
@@ -1184,7 +1184,7 @@ else:
     ]
     for spec in [*ITEMS.values(), *RESOURCES.values()]:
         # A package that adds one imports what is defined above, so it cannot know `Item`.
-        if spec.__module__ not in (__name__, NodeSpec.__module__):
+        if spec.__module__ not in (__name__, KeyedSpec.__module__):
             spec.model_rebuild(
                 _types_namespace={**vars(sys.modules[spec.__module__]), "Item": Item}
             )

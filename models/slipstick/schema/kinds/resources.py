@@ -80,7 +80,7 @@ ResourceNumber = Annotated[int | Formula, whole_or_formula(1024)]
 FailureTime = Annotated[Given | Formula, Quantity(TIME, least=None, above=0.0, formula=True)]
 
 
-class NodeSpec(Spec):
+class KeyedSpec(Spec):
     """Base of what an activity file consists of, items and resources: a spec whose kind shows in a
     key that only this kind has, and that builds one activity or resource.
 
@@ -95,13 +95,13 @@ class NodeSpec(Spec):
     node: ClassVar[type | None] = None
 
 
-def _first_field(spec: NodeSpec | type[NodeSpec]) -> str:
+def _first_field(spec: KeyedSpec | type[KeyedSpec]) -> str:
     """Return the name of the first field of the class that a spec builds."""
     assert spec.node is not None
     return fields(spec.node)[0].name
 
 
-def fields_of_node(spec: NodeSpec, fields_by_key: dict[str, Any]) -> dict[str, Any]:
+def fields_of_node(spec: KeyedSpec, fields_by_key: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a spec under the names of the fields of the activity or the resource
     that it builds.
 
@@ -113,7 +113,7 @@ def fields_of_node(spec: NodeSpec, fields_by_key: dict[str, Any]) -> dict[str, A
     }
 
 
-def keys_of_node(spec: type[NodeSpec], node: Any, value_by_field: dict[str, Any]) -> dict[str, Any]:
+def keys_of_node(spec: type[KeyedSpec], node: Any, value_by_field: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an activity or a resource by the keys of its spec, the inverse of
     `fields_of_node`. The key that shows the kind is written even if its value is the default.
     """
@@ -123,7 +123,7 @@ def keys_of_node(spec: type[NodeSpec], node: Any, value_by_field: dict[str, Any]
     return {spec.key: value_by_field.pop(first_field, getattr(node, first_field)), **value_by_field}
 
 
-class ResourceSpec(NodeSpec):
+class ResourceSpec(KeyedSpec):
     """Base of the kinds of resources. The kind of a resource shows in a key that only this kind
     has; a station has none of these keys.
 
