@@ -45,7 +45,7 @@ class Words:
             return old
 
     def read_clock(self, clock: int, address: int) -> int:
-        (ctypes.c_int64 * 2).from_address(address)[:] = (self.accesses, 0)
+        (ctypes.c_int64 * 2).from_address(address)[:] = [self.accesses, 0]
         return 0
 
 
