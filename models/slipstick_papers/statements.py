@@ -107,27 +107,31 @@ class StatementsResult(QuestionResult):
         """Return whether the statements are true, as an answer to the title; None if all are
         inputs, if another question has the verdicts, or if inputs are uncertain.
         """
-        verdicts = [
+        counted_verdicts = [
             verdict for verdict in verdicts_of(self.statements).values() if verdict != "input"
         ]
-        if not verdicts or self.ranged or self.sampled:
+        if not counted_verdicts or self.ranged or self.sampled:
             return None
         truth_by_verdict = {"hit": True, "miss": False}
-        word = verdict_word(truth_by_verdict.get(verdict) for verdict in verdicts)
+        word = verdict_word(truth_by_verdict.get(verdict) for verdict in counted_verdicts)
         if len(self.statements) > 1:
             return TitleAnswer(word, _counting_sentence(self.statements, self.source_clause))
         (row,) = self.statements
-        says = textwrap.shorten(row.says, _MOST_QUOTED_LETTERS, placeholder=" ...").rstrip(".")
+        quoted_statement = textwrap.shorten(
+            row.says, _MOST_QUOTED_LETTERS, placeholder=" ..."
+        ).rstrip(".")
         is_true = {YES: "it is true", NO: "it is not true"}.get(word, "it is undecided")
         # One value is known to miss by the verdict.
-        mark = " (not so)" if ", " in row.computed else ""
-        computed_text = row.computed.replace(" (miss)", mark)
+        miss_mark = " (not so)" if ", " in row.computed else ""
+        computed_text = row.computed.replace(" (miss)", miss_mark)
         for case in answers:
             computed_text = re.sub(
                 rf"(?<![\w-]){re.escape(case)}(?= )", words.case(case), computed_text
             )
         return TitleAnswer(
-            word, f"{is_true} that {says[:1].lower()}{says[1:]}; computed: {computed_text}"
+            word,
+            f"{is_true} that {quoted_statement[:1].lower()}{quoted_statement[1:]};"
+            f" computed: {computed_text}",
         )
 
     def parts(self) -> Iterator[str | ResultTable]:
@@ -162,26 +166,26 @@ def _counting_sentence(rows: Sequence[StatementRow], source_clause: str) -> str:
     """Return a sentence that counts the statements that the computed values confirm, and quotes the
     first that they do not. `source_clause` follows the word for the statements.
     """
-    verdicts = verdicts_of(rows)
-    count_by_verdict = Counter(verdicts.values())
-    statement_count = len(verdicts) - count_by_verdict["input"]
+    verdict_by_name = verdicts_of(rows)
+    count_by_verdict = Counter(verdict_by_name.values())
+    statement_count = len(verdict_by_name) - count_by_verdict["input"]
     confirmed_clause = (
         f"{count_by_verdict['hit']} of {with_noun(statement_count, 'statement')}{source_clause}"
     )
     if count_by_verdict["hit"] == statement_count:
-        all_statements = {1: "the one statement", 2: "both statements"}.get(
+        statements_text = {1: "the one statement", 2: "both statements"}.get(
             statement_count, f"all {statement_count} statements"
         )
-        return f"the computed values confirm {all_statements}{source_clause}"
+        return f"the computed values confirm {statements_text}{source_clause}"
     undecided_text = (
         f", {count_by_verdict['undecided']} undecided" if count_by_verdict["undecided"] else ""
     )
     missed_rows = [
         row
         for row in rows
-        if row.verdict == "miss" and verdicts.get(row.part_of or row.name) == "miss"
+        if row.verdict == "miss" and verdict_by_name.get(row.part_of or row.name) == "miss"
     ]
-    quote = ""
+    quote_clause = ""
     if missed_rows:
         quoted_statement = textwrap.shorten(
             missed_rows[0].says, _MOST_QUOTED_LETTERS, placeholder=" ..."
@@ -191,8 +195,8 @@ def _counting_sentence(rows: Sequence[StatementRow], source_clause: str) -> str:
                 f"the computed values contradict the one statement{source_clause}:"
                 f' "{quoted_statement}"'
             )
-        quote = f'; one that they contradict: "{quoted_statement}"'
-    return f"the computed values confirm {confirmed_clause}{undecided_text}{quote}"
+        quote_clause = f'; one that they contradict: "{quoted_statement}"'
+    return f"the computed values confirm {confirmed_clause}{undecided_text}{quote_clause}"
 
 
 def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Question:
@@ -377,18 +381,24 @@ class _Sentence:
         """
         spec = self.spec
         stated_numbers = _stated_numbers(self.spec)
-        cells = self.cells()
-        answers_used = [self.answers[name] for _, name in spec.compared_cases()]
-        methods = " and ".join(dict.fromkeys(cell.method for cell in answers_used))
-        are_exact = all(cell.exact for cell in answers_used)
-        cells_needed = spec.at_least or len(cells)
+        checked_values = self.cells()
+        used_answers = [self.answers[name] for _, name in spec.compared_cases()]
+        methods = " and ".join(dict.fromkeys(answer.method for answer in used_answers))
+        are_exact = all(answer.exact for answer in used_answers)
+        needed_count = spec.at_least or len(checked_values)
         wanted_text = _condition_in_words(spec, stated_numbers)
-        wanted_text += f", for {cells_needed} of {len(cells)}" if cells_needed < len(cells) else ""
-        verdict = _verdict(cells, cells_needed) if spec.counted else "input"
-        cause = self._with_computed_numbers(spec.missed) if verdict in ("miss", "undecided") else ""
-        texts = (
+        wanted_text += (
+            f", for {needed_count} of {len(checked_values)}"
+            if needed_count < len(checked_values)
+            else ""
+        )
+        verdict = _verdict(checked_values, needed_count) if spec.counted else "input"
+        cause_text = (
+            self._with_computed_numbers(spec.missed) if verdict in ("miss", "undecided") else ""
+        )
+        row_texts = (
             wanted_text,
-            _computed_text(cells, self._unit(stated_numbers)),
+            _computed_text(checked_values, self._unit(stated_numbers)),
             methods,
             "yes" if are_exact else "no",
         )
@@ -397,10 +407,10 @@ class _Sentence:
             verdict,
             spec.source,
             spec.says,
-            *texts,
+            *row_texts,
             spec.part_of or "",
             spec.reading,
-            cause,
+            cause_text,
             spec.apart,
             spec.repeats,
             self._with_computed_numbers(spec.lacks),
@@ -414,17 +424,20 @@ class _Sentence:
         spec = self.spec
         stated_numbers = _stated_numbers(self.spec)
         values = self._values_under_key("of") or []
-        low, high = self._limits_of_values(stated_numbers, values)
+        lower_limits, upper_limits = self._limits_of_values(stated_numbers, values)
         no_values: list[ComparedNumber | None] = [None] * len(values)
-        limit_by_key = {"above": low, "greatest": low, "below": high, "smallest": high}.get(
-            spec.form, no_values
-        )
+        compared_values = {
+            "above": lower_limits,
+            "greatest": lower_limits,
+            "below": upper_limits,
+            "smallest": upper_limits,
+        }.get(spec.form, no_values)
         return tuple(
             CheckedValue(
                 name,
                 values[index],
-                _lies_between(values[index], low[index], high[index]),
-                limit_by_key[index],
+                _lies_between(values[index], lower_limits[index], upper_limits[index]),
+                compared_values[index],
             )
             for index, name in enumerate(spec.of)
             if name in (self._picked_answers or spec.of)
@@ -489,19 +502,21 @@ class _Sentence:
             nextafter(limit + 1e-9 * sign * abs(limit), sign * inf)
             for limit, sign in ((lower, -1), (upper, 1))
         )
-        low = self._values_under_key("above") or [_exact_number(lower)]
-        high = self._values_under_key("below") or [_exact_number(upper)]
+        lower_limits = self._values_under_key("above") or [_exact_number(lower)]
+        upper_limits = self._values_under_key("below") or [_exact_number(upper)]
         other_values = [
             value
             for name, value in zip(self.spec.of, values, strict=True)
             if name not in self._picked_answers
         ]
         if self.spec.greatest:
-            low = [_combined_value(max, other_values)]
+            lower_limits = [_combined_value(max, other_values)]
         if self.spec.smallest:
-            high = [_combined_value(min, other_values)]
-        count = len(values)
-        return low * (count if len(low) == 1 else 1), high * (count if len(high) == 1 else 1)
+            upper_limits = [_combined_value(min, other_values)]
+        value_count = len(values)
+        return lower_limits * (value_count if len(lower_limits) == 1 else 1), upper_limits * (
+            value_count if len(upper_limits) == 1 else 1
+        )
 
     def _values_under_key(self, key: str) -> list[ComparedNumber | None] | None:
         """Return the value of each answer that a key names, repeated if one value is compared with
@@ -522,21 +537,21 @@ class _Sentence:
                     [self._number_of(name, self.spec.per) for name in names],
                 )
             )
-        if key == "of" and (bases := self._values_under_key("relative_to")):
-            compared_numbers = list(map(_ratio_of_values, compared_numbers, bases))
+        if key == "of" and (reference_numbers := self._values_under_key("relative_to")):
+            compared_numbers = list(map(_ratio_of_values, compared_numbers, reference_numbers))
         return compared_numbers * (len(self.spec.of) if len(compared_numbers) == 1 else 1) or None
 
     def _number_of(self, answer_name: str, value_name: str) -> ComparedNumber | None:
         """Return a value of an answer with its interval; None if the answer does not have it."""
         answer = self.answers[answer_name]
-        number_found = answer.find(value_name)
-        if answer.failed or number_found is None:
+        number = answer.find(value_name)
+        if answer.failed or number is None:
             return None
         low, high = answer.ends(value_name)
         return ComparedNumber(
-            number_found,
-            number_found if low is None else low,
-            number_found if high is None else high,
+            number,
+            number if low is None else low,
+            number if high is None else high,
         )
 
 
@@ -608,7 +623,7 @@ def _condition_in_words(spec: StatementSpec, number_by_key: Mapping[str, Given])
     }[spec.form]
 
 
-def _verdict(cells: Sequence[CheckedValue], cells_needed: int) -> str:
+def _verdict(cells: Sequence[CheckedValue], needed_count: int) -> str:
     """Return hit if the statement holds for enough values, miss if it does not, and undecided if
     intervals or unknown values leave it open.
     """
@@ -616,9 +631,9 @@ def _verdict(cells: Sequence[CheckedValue], cells_needed: int) -> str:
     unknown_count = sum(cell.holds is None for cell in cells)
     return (
         "hit"
-        if hit_count >= cells_needed
+        if hit_count >= needed_count
         else "undecided"
-        if hit_count + unknown_count >= cells_needed
+        if hit_count + unknown_count >= needed_count
         else "miss"
     )
 
@@ -627,11 +642,11 @@ def _computed_text(cells: Sequence[CheckedValue], unit: str) -> str:
     """Return the values of a statement as text, with a mark at those for which it does not hold or
     is undecided.
     """
-    marks = {True: "", False: " (miss)", None: " (undecided)"}
+    mark_by_truth = {True: "", False: " (miss)", None: " (undecided)"}
     return ", ".join(
         f"{cell.answer} {_number_text(cell.value, unit)}"
         f"{f' against {_number_text(cell.against, unit)}' if cell.against else ''}"
-        f"{marks[cell.holds]}"
+        f"{mark_by_truth[cell.holds]}"
         for cell in cells
     )
 
@@ -650,10 +665,10 @@ def _number_text(number: ComparedNumber | None, unit: str) -> str:
 
 def _statement_line(row: StatementRow) -> str:
     """Return a statement with its verdict and its values as a line of Markdown."""
-    reading = f"{escape(row.reading)}: " if row.reading else ""
-    cause = f" Cause: {escape(row.missed)}." if row.missed else ""
+    reading_text = f"{escape(row.reading)}: " if row.reading else ""
+    cause_text = f" Cause: {escape(row.missed)}." if row.missed else ""
     wanted_and_computed = f"Wanted: {escape(row.wanted)}. Computed: {escape(row.computed)}."
     return (
-        f"- **{escape(row.name)}: {row.verdict}.** {reading}{escape(row.says)}."
-        f" {wanted_and_computed}{cause}"
+        f"- **{escape(row.name)}: {row.verdict}.** {reading_text}{escape(row.says)}."
+        f" {wanted_and_computed}{cause_text}"
     )

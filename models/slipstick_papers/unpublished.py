@@ -124,7 +124,7 @@ class UnpublishedResult(QuestionResult):
         statements_text = with_noun(
             sum(count_by_verdict.values()) - count_by_verdict["input"], "statement"
         )
-        phrases = {
+        phrases_by_verdict = {
             "always": ("is true", "are true", "for all values of {}"),
             "depends": ("is true or false", "are true or false", "depending on {}"),
             "never": ("is false", "are false", "for all values of {}"),
@@ -138,18 +138,18 @@ class UnpublishedResult(QuestionResult):
             "the inputs that it does not print" if self.source_clause else "the inputs with ranges"
         )
         count_clauses = []
-        for verdict, (singular_text, plural_text, reason) in phrases.items():
+        for verdict, (singular_text, plural_text, reason) in phrases_by_verdict.items():
             if not count_by_verdict[verdict]:
                 continue
             verb = singular_text if count_by_verdict[verdict] == 1 else plural_text
             count_clauses.append(f"{count_by_verdict[verdict]} {verb} {reason.format(inputs_text)}")
             if "{}" in reason:
                 inputs_text = "these inputs"
-        statements_by_input = Counter(row.decided_by for row in self.rows if row.decided_by)
-        most_deciding = statements_by_input.most_common(1)
+        statement_count_by_input = Counter(row.decided_by for row in self.rows if row.decided_by)
+        most_common_inputs = statement_count_by_input.most_common(1)
         decision_in_words = ""
-        if most_deciding:
-            input_title, count = most_deciding[0]
+        if most_common_inputs:
+            input_title, count = most_common_inputs[0]
             verb = "depends" if count == 1 else "depend"
             decision_in_words = f"; {with_noun(count, 'statement')} {verb} on {input_title}"
         counts_text = join_phrases(count_clauses, "and")
@@ -157,10 +157,9 @@ class UnpublishedResult(QuestionResult):
         if len(count_clauses) == 1 and count_clauses[0].startswith("1 "):
             (row,) = (row for row in self.rows if row.verdict != "input")
             share_text = f", true in {row.holds} draws" if row.holds else ""
-            deciding = f"; it depends on {row.decided_by}" if row.decided_by else ""
-            return [
-                f"the one statement{self.source_clause} {counts_text[2:]}{share_text}{deciding}"
-            ]
+            deciding_clause = f"; it depends on {row.decided_by}" if row.decided_by else ""
+            counts_and_share = f"{counts_text[2:]}{share_text}{deciding_clause}"
+            return [f"the one statement{self.source_clause} {counts_and_share}"]
         return [f"of {statements_text}, {counts_text}{decision_in_words}"]
 
     @property
@@ -229,8 +228,8 @@ class UnpublishedResult(QuestionResult):
                 [ranged_value.method for ranged_value in self.ranges], [False] * len(self.ranges)
             ),
             rows=[
-                row
-                for row, ranged_value in enumerate(self.ranges)
+                value_index
+                for value_index, ranged_value in enumerate(self.ranges)
                 if sum(
                     other_value.statement == ranged_value.statement for other_value in self.ranges
                 )
@@ -295,7 +294,7 @@ class _DrawnInput:
     @cached_property
     def cases(self) -> list[str]:
         """The cases that have the input."""
-        if self.spec.change is not None or self.question:
+        if self.spec.change is not None or self.question_key:
             return []
         return [
             case
@@ -304,7 +303,7 @@ class _DrawnInput:
         ]
 
     @cached_property
-    def question(self) -> str:
+    def question_key(self) -> str:
         """The question whose own quantity the input is, such as scale for ``scale.memory.most``;
         empty for an input of cases.
         """
@@ -330,7 +329,7 @@ class _DrawnInput:
                     (*place, "values"), "within a change a range is drawn; write from and to"
                 )
             return
-        if self.question:
+        if self.question_key:
             yield from self._problems_in_question()
             return
         if not self.cases:
@@ -391,11 +390,14 @@ class _DrawnInput:
         """Return a number of random levels, from a random stream with the name of the input."""
         # A stream for each name, so that an input that is added or removed leaves the draws of the
         # others as they were.
-        random = random_stream(seed, f"unpublished input {self.name}")
+        random_generator = random_stream(seed, f"unpublished input {self.name}")
         low, *_, high = self.levels
         if self.spec.values:
-            return [float(index) for index in random.integers(len(self.spec.values), size=count)]
-        fractions = random.random(count)
+            return [
+                float(index)
+                for index in random_generator.integers(len(self.spec.values), size=count)
+            ]
+        fractions = random_generator.random(count)
         if self.spec.spacing == "geometric":
             return [float(low * (high / low) ** fraction) for fraction in fractions]
         return [float(low + (high - low) * fraction) for fraction in fractions]
@@ -500,10 +502,10 @@ class _DrawnInput:
 
 def quantity_in_question(questions: Mapping[str, Any], path: Sequence[str]) -> Given | None:
     """Return the quantity at a path of a question; None if there is none."""
-    part: Any = questions.get(path[0])
+    spec_or_quantity: Any = questions.get(path[0])
     for key in path[1:]:
-        part = getattr(part, key, None)
-    return part if isinstance(part, Given) else None
+        spec_or_quantity = getattr(spec_or_quantity, key, None)
+    return spec_or_quantity if isinstance(spec_or_quantity, Given) else None
 
 
 def _with_quantity(spec: Any, keys: Sequence[str], given: Given) -> Any:
@@ -535,7 +537,7 @@ class _AnswersAtDraws:
     solved_questions: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
-    def effect_keys(self) -> dict[str, tuple[str, str, str]]:
+    def effect_by_answer(self) -> dict[str, tuple[str, str, str]]:
         """The case, the change and the technology of each answer of the ranking, by the name of the
         answer.
         """
@@ -551,10 +553,14 @@ class _AnswersAtDraws:
         """The key of the question of each answer that is neither a case nor an effect of a change,
         by the name of the answer.
         """
-        return {name: key for key, read in self.questions.items() for name in read.answer_names}
+        return {
+            name: question_key
+            for question_key, question in self.question_by_key.items()
+            for name in question.answer_names
+        }
 
     @cached_property
-    def questions(self) -> dict[str, Question]:
+    def question_by_key(self) -> dict[str, Question]:
         """The questions that may have further answers, by key."""
         return {
             key: read_question(key, spec, self.study)
@@ -563,32 +569,33 @@ class _AnswersAtDraws:
         }
 
     def answers_at(
-        self, draws: Sequence[InputLevels], names: Collection[str]
+        self, draws: Sequence[InputLevels], statement_names: Collection[str]
     ) -> list[dict[str, Answer]]:
         """Return the answers that some statements name, at each draw."""
-        names_by_case: dict[str, set[str]] = {}
-        for name in names:
-            for answer, value_names in names_needed_by_answer(self.statements[name]).items():
-                names_by_case.setdefault(answer, set()).update(value_names)
+        value_names_by_answer: dict[str, set[str]] = {}
+        for statement_name in statement_names:
+            spec = self.statements[statement_name]
+            for answer_name, value_names in names_needed_by_answer(spec).items():
+                value_names_by_answer.setdefault(answer_name, set()).update(value_names)
         answers_by_draw: list[dict[str, Answer]] = [{} for _ in draws]
         changes_by_case_and_technology: dict[tuple[str, str], dict[str, str]] = {}
         names_by_question: dict[str, list[str]] = {}
-        for name, value_names in names_by_case.items():
+        for name, value_names in value_names_by_answer.items():
             if name in self.study.cases:
                 self._solve_case(name, value_names, draws, answers_by_draw)
-            elif name in self.effect_keys:
-                case, change, technology = self.effect_keys[name]
+            elif name in self.effect_by_answer:
+                case, change, technology = self.effect_by_answer[name]
                 changes_by_case_and_technology.setdefault((case, technology), {})[change] = name
             else:
                 names_by_question.setdefault(self.question_by_answer[name], []).append(name)
-        for key, names_of_question in names_by_question.items():
-            if self.questions[key].solve_at is not None:
-                self._solve_together(key, names_of_question, draws, answers_by_draw)
+        for question_key, names_of_question in names_by_question.items():
+            if self.question_by_key[question_key].solve_at is not None:
+                self._solve_together(question_key, names_of_question, draws, answers_by_draw)
                 continue
             for name in names_of_question:
                 self._solve_other_question(name, draws, answers_by_draw)
-        for (case, technology), changes in changes_by_case_and_technology.items():
-            self._solve_effects(case, technology, changes, draws, answers_by_draw)
+        for (case, technology), name_by_change in changes_by_case_and_technology.items():
+            self._solve_effects(case, technology, name_by_change, draws, answers_by_draw)
         return answers_by_draw
 
     @cached_property
@@ -613,7 +620,7 @@ class _AnswersAtDraws:
         """Return the files that replace files of a case in a draw, by path; None if the study does
         not name one of them. Inputs are applied one after the other.
         """
-        files: dict[str, Node] = {}
+        node_by_path: dict[str, Node] = {}
         for drawn_input in self.inputs:
             if (
                 not drawn_input.spec.instead
@@ -623,16 +630,16 @@ class _AnswersAtDraws:
                 continue
             path = drawn_input.spec.path
             level = draw[drawn_input.name]
-            if path in files:
-                present_file = str(plain_data(files[path]))
+            if path in node_by_path:
+                present_file = str(plain_data(node_by_path[path]))
                 node = drawn_input.replacement_of(present_file, level)
                 if node is None and drawn_input.replaces(case, level):
                     return None
             else:
                 node = drawn_input.node(case, level) if drawn_input.replaces(case, level) else None
             if node is not None:
-                files[path] = node
-        return files
+                node_by_path[path] = node
+        return node_by_path
 
     def _point(self, case: str, draw: InputLevels) -> _Point:
         """Return the settings of a case in one draw."""
@@ -640,7 +647,7 @@ class _AnswersAtDraws:
         value_by_path: dict[str, float] = {}
         node_by_path = self._files_of_draw(case, draw)
         assert node_by_path is not None
-        key = [(path, str(plain_data(node))) for path, node in node_by_path.items()]
+        node_texts = [(path, str(plain_data(node))) for path, node in node_by_path.items()]
         for drawn_input in self.inputs:
             if (
                 drawn_input.name not in draw
@@ -653,8 +660,8 @@ class _AnswersAtDraws:
                 value_by_path[path] = self._number(drawn_input, case, draw[drawn_input.name])
             else:
                 node_by_path[drawn_input.spec.path] = drawn_input.node(case, draw[drawn_input.name])
-                key.append((drawn_input.name, str(draw[drawn_input.name])))
-        return _Point(value_by_path, node_by_path, tuple(key))
+                node_texts.append((drawn_input.name, str(draw[drawn_input.name])))
+        return _Point(value_by_path, node_by_path, tuple(node_texts))
 
     def _number(self, drawn_input: _DrawnInput, case: str, level: float) -> float:
         """Return the number that a level of an input sets in a case, in base units."""
@@ -667,23 +674,23 @@ class _AnswersAtDraws:
         assert given_quantity is not None
         return given_quantity.value
 
-    def _groups(
+    def _draw_groups(
         self, case: str, draws: Sequence[InputLevels]
     ) -> Iterator[tuple[Settings, dict[str, Array], list[int]]]:
         """Yield groups of draws for which a case has the same model: its settings, the columns of
         parameter values, and the numbers of the draws.
         """
         points = [self._point(case, draw) for draw in draws]
-        rows_by_key: dict[Any, list[int]] = {}
-        for row, point in enumerate(points):
-            rows_by_key.setdefault((point.key, *point.values), []).append(row)
-        for rows in rows_by_key.values():
-            first_point = points[rows[0]]
+        draw_indices_by_key: dict[Any, list[int]] = {}
+        for draw_index, point in enumerate(points):
+            draw_indices_by_key.setdefault((point.key, *point.values), []).append(draw_index)
+        for draw_indices in draw_indices_by_key.values():
+            first_point = points[draw_indices[0]]
             columns = {
-                path: np.array([points[row].values[path] for row in rows])
+                path: np.array([points[draw_index].values[path] for draw_index in draw_indices])
                 for path in first_point.values
             }
-            yield {**self.cases[case], **first_point.nodes}, columns, rows
+            yield {**self.cases[case], **first_point.nodes}, columns, draw_indices
 
     def _solve_case(
         self,
@@ -693,23 +700,23 @@ class _AnswersAtDraws:
         answers_by_draw: list[dict[str, Answer]],
     ) -> None:
         """Solve a case at all draws, and add the values to the answers of each draw."""
-        for settings, columns, rows in self._groups(case, draws):
+        for settings, columns, draw_indices in self._draw_groups(case, draws):
             case_evaluator = evaluator(case, settings, self.study.library)
             end_columns = {f"{end}[{name}]" for name in value_names for end in ("low", "high")}
             table = case_evaluator.point_table(columns, {*value_names, *end_columns})
             methods = table.provenance.methods
-            for position, row in enumerate(rows):
-                answers_by_draw[row][case] = Answer(
+            for group_index, draw_index in enumerate(draw_indices):
+                answers_by_draw[draw_index][case] = Answer(
                     case,
-                    methods[position % len(methods)],
-                    _values_at(table.columns, value_names, position, case_evaluator),
+                    methods[group_index % len(methods)],
+                    _values_at(table.columns, value_names, group_index, case_evaluator),
                 )
 
     def _solve_effects(
         self,
         case: str,
         technology: str,
-        changes: Mapping[str, str],
+        name_by_change: Mapping[str, str],
         draws: Sequence[InputLevels],
         answers_by_draw: list[dict[str, Answer]],
     ) -> None:
@@ -723,11 +730,11 @@ class _AnswersAtDraws:
             for drawn_input in self.inputs
             if drawn_input.spec.change is not None
         }
-        for settings, columns, rows in self._groups(case, draws):
+        for settings, columns, draw_indices in self._draw_groups(case, draws):
             case_settings = settings_under(settings, rank, self.study.tree)[technology]
             case_changes = ChangeReader(case, case_settings, rank, self.study).read(technology)
-            overheads_before = _overhead_by_draw(case_changes.before, columns, len(rows))
-            for change, name in changes.items():
+            overheads_before = _overhead_by_draw(case_changes.before, columns, len(draw_indices))
+            for change, name in name_by_change.items():
                 changed_columns = dict(columns)
                 if (drawn_input := input_by_change.get(change)) is not None:
                     own_parameters = case_changes.before[0].built.parameters
@@ -736,21 +743,24 @@ class _AnswersAtDraws:
                         path, own_parameters[path].value or 0.0
                     )
                     changed_columns[path] = np.array(
-                        [draws[row].get(drawn_input.name, stated_value) for row in rows]
+                        [
+                            draws[draw_index].get(drawn_input.name, stated_value)
+                            for draw_index in draw_indices
+                        ]
                     )
                 overheads_after = _overhead_by_draw(
-                    case_changes.singles[change], changed_columns, len(rows)
+                    case_changes.singles[change], changed_columns, len(draw_indices)
                 )
-                for position, row in enumerate(rows):
-                    reduction = 1.0 - float(overheads_after[position]) / float(
-                        overheads_before[position]
+                for group_index, draw_index in enumerate(draw_indices):
+                    reduction = 1.0 - float(overheads_after[group_index]) / float(
+                        overheads_before[group_index]
                     )
-                    answers_by_draw[row][name] = Answer(
+                    answers_by_draw[draw_index][name] = Answer(
                         name,
                         "closed-form",
                         {
                             "overhead_reduction": Value(reduction, "1"),
-                            "overhead": Value(float(overheads_after[position]), "s"),
+                            "overhead": Value(float(overheads_after[group_index]), "s"),
                         },
                     )
 
@@ -767,7 +777,7 @@ class _AnswersAtDraws:
 
     def _solve_together(
         self,
-        key: str,
+        question_key: str,
         names: Sequence[str],
         draws: Sequence[InputLevels],
         answers_by_draw: list[dict[str, Answer]],
@@ -775,81 +785,92 @@ class _AnswersAtDraws:
         """Solve a question whose answers are computed for many values together, once for each
         model.
         """
-        spec = self.study.spec.questions[key]
+        spec = self.study.spec.questions[question_key]
         for case in spec.cases:
-            for settings, columns, rows in self._groups(case, draws):
+            for settings, columns, draw_indices in self._draw_groups(case, draws):
                 own_columns = {
-                    drawn_input.spec.path: np.array([draws[row][drawn_input.name] for row in rows])
+                    drawn_input.spec.path: np.array(
+                        [draws[draw_index][drawn_input.name] for draw_index in draw_indices]
+                    )
                     for drawn_input in self.inputs
-                    if drawn_input.question == key and drawn_input.name in draws[rows[0]]
+                    if drawn_input.question_key == question_key
+                    and drawn_input.name in draws[draw_indices[0]]
                 }
-                cases = {**self.study.cases, case: settings}
-                without_pictures = self.study.spec.model_copy(update={"pictures": []})
+                settings_by_case = {**self.study.cases, case: settings}
+                study_spec = self.study.spec.model_copy(update={"pictures": []})
                 question = read_question(
-                    key,
+                    question_key,
                     spec.model_copy(update={"cases": [case]}),
-                    replace(self.study, cases=cases, spec=without_pictures),
+                    replace(self.study, cases=settings_by_case, spec=study_spec),
                 )
                 assert question.solve_at is not None
-                answers = question.solve_at({**columns, **own_columns}, len(rows), names)
-                for row, answers_of_row in zip(rows, answers, strict=True):
-                    answers_by_draw[row].update(answers_of_row)
+                answers = question.solve_at({**columns, **own_columns}, len(draw_indices), names)
+                for draw_index, answers_of_row in zip(draw_indices, answers, strict=True):
+                    answers_by_draw[draw_index].update(answers_of_row)
 
     def _solve_other_question(
         self, name: str, draws: Sequence[InputLevels], answers_by_draw: list[dict[str, Answer]]
     ) -> None:
         """Solve a question at each draw; draws with equal settings are solved once."""
-        key = self.question_by_answer[name]
-        own_spec = self.study.spec.questions[key]
+        question_key = self.question_by_answer[name]
+        own_spec = self.study.spec.questions[question_key]
         if isinstance(own_spec, Mapping) and name in own_spec:
             own_spec = {name: own_spec[name]}
-        for row, draw in enumerate(draws):
-            cases = dict(self.study.cases)
-            marks: list[tuple[str, str, str]] = []
+        for draw_index, draw in enumerate(draws):
+            settings_by_case = dict(self.study.cases)
+            cache_marks: list[tuple[str, str, str]] = []
             spec = own_spec
             for drawn_input in self.inputs:
-                if drawn_input.question == key and drawn_input.name in draw:
+                if drawn_input.question_key == question_key and drawn_input.name in draw:
                     level = draw[drawn_input.name]
                     spec = drawn_input.question_at(spec, level)
-                    marks.append((key, drawn_input.spec.path, drawn_input.level_text(level)))
+                    cache_marks.append(
+                        (question_key, drawn_input.spec.path, drawn_input.level_text(level))
+                    )
             for case, settings in self.study.cases.items():
-                nodes = self._drawn_nodes(case, draw)
-                cases[case] = {**settings, **nodes}
-                marks += [(case, path, str(plain_data(node))) for path, node in nodes.items()]
-            part = "" if own_spec is self.study.spec.questions[key] else name
-            cache_key = (key, part, tuple(marks))
+                node_by_path = self._drawn_nodes(case, draw)
+                settings_by_case[case] = {**settings, **node_by_path}
+                cache_marks += [
+                    (case, path, str(plain_data(node))) for path, node in node_by_path.items()
+                ]
+            answer_part = "" if own_spec is self.study.spec.questions[question_key] else name
+            cache_key = (question_key, answer_part, tuple(cache_marks))
             if cache_key not in self.solved_questions:
                 spec_without_pictures = self.study.spec.model_copy(update={"pictures": []})
                 question = read_question(
-                    key, spec, replace(self.study, cases=cases, spec=spec_without_pictures)
+                    question_key,
+                    spec,
+                    replace(self.study, cases=settings_by_case, spec=spec_without_pictures),
                 )
                 self.solved_questions[cache_key] = question.solve(self.answers).named_answers()
-            answers_by_draw[row][name] = self.solved_questions[cache_key][name]
+            answers_by_draw[draw_index][name] = self.solved_questions[cache_key][name]
 
 
 def _overhead_by_draw(
-    point: tuple[Evaluator, Mapping[str, float]], columns: Mapping[str, Array], count: int
+    case_and_values: tuple[Evaluator, Mapping[str, float]],
+    columns: Mapping[str, Array],
+    draw_count: int,
 ) -> Array:
     """Return the overhead of a changed case at each draw; for a model without one, its first
     value.
     """
-    case, changed_values = point
-    given_values = {path: np.full(count, value) for path, value in changed_values.items()}
+    case, changed_values = case_and_values
+    given_values = {path: np.full(draw_count, value) for path, value in changed_values.items()}
     solved_columns = case.columns({**given_values, **columns})
-    name = OVERHEAD if OVERHEAD in solved_columns else case.form.quantity
-    return np.broadcast_to(solved_columns[name], (count,))
+    column_name = OVERHEAD if OVERHEAD in solved_columns else case.form.quantity
+    return np.broadcast_to(solved_columns[column_name], (draw_count,))
 
 
 def _values_at(
-    columns: Mapping[str, Array], names: Collection[str], position: int, case_evaluator: Evaluator
+    columns: Mapping[str, Array], names: Collection[str], draw_index: int, case_evaluator: Evaluator
 ) -> dict[str, Value]:
     """Return the values at one draw; a column with one element has the same value at all draws."""
 
     def number_at(name: str) -> float | None:
-        array = columns.get(name)
-        if array is None or not len(array):
+        column = columns.get(name)
+        if column is None or not len(column):
             return None
-        value = float(array[position % len(array)])
+        value = float(column[draw_index % len(column)])
         return value if np.isfinite(value) else None
 
     return {
@@ -878,23 +899,30 @@ class _Verdicts:
         inputs = self.at_draws.inputs
         draws, is_complete = self._draws()
         draws = [draw for draw in draws if self.at_draws.has_all_files(draw)]
-        agree = self.spec.agree
+        agreeing_names = self.spec.agree
         kept_draws = [
             draw
-            for draw, answers in zip(draws, self.at_draws.answers_at(draws, agree), strict=True)
+            for draw, answers in zip(
+                draws, self.at_draws.answers_at(draws, agreeing_names), strict=True
+            )
             if all(
-                check_statement(name, self.statements[name], answers)[0] == "hit" for name in agree
+                check_statement(name, self.statements[name], answers)[0] == "hit"
+                for name in agreeing_names
             )
         ]
-        statements_counted = [name for name in self.statements if self._is_counted(name)]
-        answers = self.at_draws.answers_at(kept_draws, statements_counted)
-        verdicts = [
-            self._verdicts_at_draw(drawn_input, statements_counted) for drawn_input in answers
+        counted_names = [name for name in self.statements if self._is_counted(name)]
+        answers = self.at_draws.answers_at(kept_draws, counted_names)
+        verdicts_of_draws = [
+            self._verdicts_at_draw(answers_of_draw, counted_names) for answers_of_draw in answers
         ]
         rows = tuple(
             self._row(
                 name,
-                [drawn_input[name] for drawn_input in verdicts if name in drawn_input],
+                [
+                    verdict_by_name[name]
+                    for verdict_by_name in verdicts_of_draws
+                    if name in verdict_by_name
+                ],
                 kept_draws,
             )._replace(complete="yes" if is_complete else "")
             for name in dict.fromkeys(map(self._statement_of, self.statements))
@@ -909,9 +937,9 @@ class _Verdicts:
             ),
             len(draws),
             len(kept_draws),
-            tuple(agree),
+            tuple(agreeing_names),
             rows,
-            tuple(self._ranges_of_values(answers, statements_counted)),
+            tuple(self._ranges_of_values(answers, counted_names)),
             is_complete,
             source_clause=OF_THE_SOURCE if has_source else "",
         )
@@ -983,55 +1011,61 @@ class _Verdicts:
         )
         if not verdicts:
             return ranged_row
-        kinds = Counter(verdicts)
+        count_by_verdict = Counter(verdicts)
         verdict_text = (
             "always"
-            if kinds["hit"] == len(verdicts)
+            if count_by_verdict["hit"] == len(verdicts)
             else "depends"
-            if kinds["hit"]
+            if count_by_verdict["hit"]
             else "undecided"
-            if kinds["undecided"]
+            if count_by_verdict["undecided"]
             else "never"
         )
-        undecided_text = f", undecided in {kinds['undecided']}" if kinds["undecided"] else ""
-        holds = f"{kinds['hit']} of {len(verdicts)}{undecided_text}"
+        undecided_text = (
+            f", undecided in {count_by_verdict['undecided']}"
+            if count_by_verdict["undecided"]
+            else ""
+        )
+        holds_text = f"{count_by_verdict['hit']} of {len(verdicts)}{undecided_text}"
         deciding_input = ""
-        turns = ""
+        turns_text = ""
         if verdict_text == "depends":
-            deciding_input, turns = self._deciding_input(
+            deciding_input, turns_text = self._deciding_input(
                 name, [verdict == "hit" for verdict in verdicts], kept_draws
             )
         return ranged_row._replace(
-            verdict=verdict_text, holds=holds, decided_by=deciding_input, turns=turns
+            verdict=verdict_text, holds=holds_text, decided_by=deciding_input, turns=turns_text
         )
 
     def _deciding_input(
-        self, name: str, holds: Sequence[bool], kept_draws: Sequence[InputLevels]
+        self, name: str, holds_in_draws: Sequence[bool], kept_draws: Sequence[InputLevels]
     ) -> tuple[str, str]:
         """Return the input whose level decides most on a statement: of all splits of the draws at
         one level of one input, its split best separates those in which the statement holds. Return
         also in words the levels at which the statement changes along this input.
         """
-        splits = {
-            drawn_input.name: _best_split([draw[drawn_input.name] for draw in kept_draws], holds)
+        split_by_input = {
+            drawn_input.name: _best_split(
+                [draw[drawn_input.name] for draw in kept_draws], holds_in_draws
+            )
             for drawn_input in self.at_draws.inputs
         }
         best_input = max(
-            self.at_draws.inputs, key=lambda drawn_input: splits[drawn_input.name].gain
+            self.at_draws.inputs, key=lambda drawn_input: split_by_input[drawn_input.name].gain
         )
-        best_split = splits[best_input.name]
+        best_split = split_by_input[best_input.name]
         if best_split.gain < _LEAST_GAIN:
             return "", "no single input tells the draws apart"
         counts_below = best_split.below
         counts_above = best_split.above
-        text = (
+        split_text = (
             f"{best_input.spec.title}: up to {best_input.level_text(best_split.low)} it holds in"
             f" {counts_below[0]}"
             f" of {counts_below[1]} draws, from {best_input.level_text(best_split.high)} in"
             f" {counts_above[0]}"
             f" of {counts_above[1]}"
         )
-        return best_input.spec.title, f"{text}; {self._change_along_input(name, best_input)}"
+        return best_input.spec.title, f"{split_text}; {self._change_along_input(name, best_input)}"
 
     def _change_along_input(self, name: str, varied_input: _DrawnInput) -> str:
         """Return, in words, the levels of one input at which a statement changes while all other
@@ -1042,56 +1076,57 @@ class _Verdicts:
             for statement_part in self.statements
             if self._statement_of(statement_part) == name and self._is_counted(statement_part)
         ]
-        grid = varied_input.grid
-        answers = self.at_draws.answers_at(
-            [{varied_input.name: level} for level in grid], statement_parts
+        grid_levels = varied_input.grid
+        answers_of_levels = self.at_draws.answers_at(
+            [{varied_input.name: level} for level in grid_levels], statement_parts
         )
-        verdicts = [
+        holds_at_levels = [
             self._verdicts_at_draw(answers_at_level, statement_parts)[name] == "hit"
-            for answers_at_level in answers
+            for answers_at_level in answers_of_levels
         ]
         changes = [
-            f"{'holds' if verdicts[row] else 'does not hold'} at"
-            f" {varied_input.level_text(grid[row])}"
-            f" and {'holds' if verdicts[row + 1] else 'does not'} at"
-            f" {varied_input.level_text(grid[row + 1])}"
-            for row in range(len(grid) - 1)
-            if verdicts[row] != verdicts[row + 1]
+            f"{'holds' if holds_at_levels[level_index] else 'does not hold'} at"
+            f" {varied_input.level_text(grid_levels[level_index])}"
+            f" and {'holds' if holds_at_levels[level_index + 1] else 'does not'} at"
+            f" {varied_input.level_text(grid_levels[level_index + 1])}"
+            for level_index in range(len(grid_levels) - 1)
+            if holds_at_levels[level_index] != holds_at_levels[level_index + 1]
         ]
         if not changes:
-            verdict_text = "holds" if verdicts[0] else "does not hold"
+            verdict_text = "holds" if holds_at_levels[0] else "does not hold"
             return f"with all else as the study has it, it {verdict_text} at any value"
         return f"with all else as the study has it, it {join_phrases(changes, 'and')}"
 
     def _ranges_of_values(
-        self, answers: Sequence[Mapping[str, Answer]], names: Sequence[str]
+        self, answers: Sequence[Mapping[str, Answer]], statement_names: Sequence[str]
     ) -> Iterator[RangedValue]:
         """Yield each value that a statement compares, with the inputs of the study and its range
         over the kept draws.
         """
-        (own_answers,) = self.at_draws.answers_at([{}], names)
-        for name in names:
-            spec = self.statements[name]
-            unit = own_answers[spec.of[0]].unit(spec.value)
+        (stated_answers,) = self.at_draws.answers_at([{}], statement_names)
+        for statement_name in statement_names:
+            spec = self.statements[statement_name]
+            unit = stated_answers[spec.of[0]].unit(spec.value)
             unit = "1" if spec.per or spec.relative_to else unit
-            cells = check_statement(name, spec, own_answers)[1]
+            stated_values = check_statement(statement_name, spec, stated_answers)[1]
             drawn_values = [
-                check_statement(name, spec, answers_of_draw)[1] for answers_of_draw in answers
+                check_statement(statement_name, spec, answers_of_draw)[1]
+                for answers_of_draw in answers
             ]
-            for position, cell in enumerate(cells):
+            for value_index, stated_value in enumerate(stated_values):
                 values = [
                     value.value
                     for answers_of_draw in drawn_values
-                    if (value := answers_of_draw[position].value) is not None
+                    if (value := answers_of_draw[value_index].value) is not None
                 ]
                 yield RangedValue(
-                    name,
-                    cell.answer,
-                    None if cell.value is None else cell.value.value,
+                    statement_name,
+                    stated_value.answer,
+                    None if stated_value.value is None else stated_value.value.value,
                     min(values, default=None),
                     max(values, default=None),
                     unit,
-                    own_answers[cell.answer].method,
+                    stated_answers[stated_value.answer].method,
                 )
 
 
@@ -1107,38 +1142,38 @@ class _Split(NamedTuple):
     above: tuple[int, int] = (0, 0)
 
 
-def _best_split(levels: Sequence[float], holds: Sequence[bool]) -> _Split:
+def _best_split(levels: Sequence[float], holds_in_draws: Sequence[bool]) -> _Split:
     """Return the split of the draws at one level that reduces the Gini impurity, of holding or not,
     by the largest fraction.
 
     >>> _best_split([1.0, 2.0, 3.0, 4.0], [False, False, True, True])
     _Split(gain=1.0, low=2.0, high=3.0, below=(0, 2), above=(2, 2))
     """
-    order = sorted(range(len(levels)), key=lambda row: levels[row])
+    ascending_indices = sorted(range(len(levels)), key=lambda draw_index: levels[draw_index])
     draw_count = len(levels)
-    holding_count = sum(holds)
+    holding_count = sum(holds_in_draws)
     impurity_before = _impurity(holding_count, draw_count)
     best_split = _Split(-1.0)
     holding_below = 0
-    for count, row in enumerate(order[:-1], 1):
-        holding_below += holds[row]
-        low = levels[row]
-        high = levels[order[count]]
+    for count_below, draw_index in enumerate(ascending_indices[:-1], 1):
+        holding_below += holds_in_draws[draw_index]
+        low = levels[draw_index]
+        high = levels[ascending_indices[count_below]]
         # Draws of the same level cannot be told apart, so no split lies between them.
         if low == high or not impurity_before:
             continue
-        impurity_of_left = _impurity(holding_below, count)
-        impurity_of_right = _impurity(holding_count - holding_below, draw_count - count)
+        impurity_of_left = _impurity(holding_below, count_below)
+        impurity_of_right = _impurity(holding_count - holding_below, draw_count - count_below)
         gain = 1.0 - (impurity_of_left + impurity_of_right) / impurity_before
         if gain > best_split.gain:
             counts_of_sides = (
-                (holding_below, count),
-                (holding_count - holding_below, draw_count - count),
+                (holding_below, count_below),
+                (holding_count - holding_below, draw_count - count_below),
             )
             best_split = _Split(gain, low, high, *counts_of_sides)
     return best_split
 
 
-def _impurity(holding: int, count: int) -> float:
+def _impurity(holding_count: int, draw_count: int) -> float:
     """Return the Gini impurity of draws of which some hold."""
-    return holding * (count - holding) / count
+    return holding_count * (draw_count - holding_count) / draw_count

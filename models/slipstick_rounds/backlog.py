@@ -56,8 +56,8 @@ class Backlog:
     Parameters
     ----------
     rounds : their times
-    customers_present : customers in the second phase of rounds without and with first phases, in the mean
-        [2, points, 1; 1]
+    customers_present : customers in the second phase of rounds without and with first phases, in
+        the mean [2, points, 1; 1]
     mean_queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     """
 

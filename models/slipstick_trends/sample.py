@@ -233,17 +233,17 @@ class SampleResult(QuestionResult):
         self, spec: HistogramSpec, order: Mapping[str, int], words: Words = NO_WORDS
     ) -> Figure:
         """Draw the histogram of a sampled value, with its quantiles as lines."""
-        outcomes = {
+        outcome_by_name = {
             outcome.name: outcome
             for sample in self.samples
             if sample.case == spec.case
             for outcome in sample.outcomes
         }
-        if spec.value not in outcomes:
-            raise UnknownNameError("sampled value", spec.value, list(outcomes))
+        if spec.value not in outcome_by_name:
+            raise UnknownNameError("sampled value", spec.value, list(outcome_by_name))
         figure = new_figure(6.8, 4.0)
         axes = figure.subplots()
-        _draw_histogram(axes, outcomes[spec.value])
+        _draw_histogram(axes, outcome_by_name[spec.value])
         return with_title_and_legend(figure, spec.title, None, *axes.get_legend_handles_labels())
 
 
@@ -309,14 +309,14 @@ def _settings_with_middles(spec: SampleSpec, tree: Node, settings: Settings) -> 
     """Return the settings with the median of the distribution for each sampled quantity of the
     technology that they do not set, so that the quantity exists in the model.
     """
-    middle_nodes: dict[str, Node] = {}
+    median_node_by_path: dict[str, Node] = {}
     for path, distribution_spec in spec.of.items():
         if path.startswith("technology."):
-            value = distribution_of(distribution_spec).value_at(0.5)
-            middle_nodes[path] = quantity_node(
-                value, str(distribution_spec.dimension), value_mark(tree, ["sample", "of", path])
+            median = distribution_of(distribution_spec).value_at(0.5)
+            median_node_by_path[path] = quantity_node(
+                median, str(distribution_spec.dimension), value_mark(tree, ["sample", "of", path])
             )
-    return {**middle_nodes, **settings}
+    return {**median_node_by_path, **settings}
 
 
 def _problems_of_path(
@@ -368,21 +368,22 @@ def _distribution_text(spec: Uncertain) -> str:
     texts_by_key: dict[str, list[str]] = {}
     for key, parameter in quantities(spec).items():
         texts_by_key.setdefault(str(key[0]), []).append(parameter.text)
-    for name in ("spread", "weights"):
-        value = getattr(spec, name, None) or []
+    for field_name in ("spread", "weights"):
+        value = getattr(spec, field_name, None) or []
         texts_by_key |= (
             {
-                name: [
+                field_name: [
                     parameter.text for parameter in (value if isinstance(value, list) else [value])
                 ]
             }
             if value
             else {}
         )
-    keys_in_words = ", ".join(f"{name} {' '.join(texts)}" for name, texts in texts_by_key.items())
-    return (
-        f"{getattr(spec, 'distribution', '')}: {keys_in_words}{', a guess' if spec.assumed else ''}"
+    parameters_text = ", ".join(
+        f"{field_name} {' '.join(texts)}" for field_name, texts in texts_by_key.items()
     )
+    guess_text = ", a guess" if spec.assumed else ""
+    return f"{getattr(spec, 'distribution', '')}: {parameters_text}{guess_text}"
 
 
 def _solve_samples(sampled_case: _SampledCase, wanted_names: Sequence[str]) -> SampleStudy:
@@ -404,9 +405,9 @@ def _solve_samples(sampled_case: _SampledCase, wanted_names: Sequence[str]) -> S
     }
     table = case.point_table(points, {*names, *condition_columns, case.form.quantity})
     columns = {**missing_columns, **table.columns}
-    own_columns = {**missing_columns, **case.columns({}, names)}
+    stated_columns = {**missing_columns, **case.columns({}, names)}
     unanswered_count = int(np.count_nonzero(~np.isfinite(columns[case.form.quantity])))
-    influences, reason = (
+    influences_by_name, reason = (
         _sensitivity_indices(sampled_case, {name: columns[name] for name in names})
         if spec.indices and not unanswered_count
         else ({}, "")
@@ -417,13 +418,13 @@ def _solve_samples(sampled_case: _SampledCase, wanted_names: Sequence[str]) -> S
         SampledValue(
             name=name,
             unit=case.unit(name),
-            stated=float(own_columns[name][0]) if np.isfinite(own_columns[name][0]) else None,
+            stated=float(stated_columns[name][0]) if np.isfinite(stated_columns[name][0]) else None,
             mean=float(np.nanmean(columns[name]))
             if np.isfinite(columns[name]).any()
             else float("nan"),
             quantiles=_quantiles_of_points(columns[name], spec.band.value),
             points=columns[name],
-            influences=influences.get(name, ()),
+            influences=influences_by_name.get(name, ()),
             why=reason,
         )
         for name in names
@@ -450,14 +451,14 @@ def _sampled_condition(condition: Condition, columns: Mapping[str, Array]) -> Sa
     if not has_answer.any():
         return SampledCondition(condition.text, *(float("nan"),) * 3)
     share = float(np.mean(is_true[has_answer]))
-    share_by_set = [
-        float(np.mean(truth_of_set[answered_in_set]))
-        for truth_of_set, answered_in_set in zip(
+    shares_of_sets = [
+        float(np.mean(is_true_in_set[answered_in_set]))
+        for is_true_in_set, answered_in_set in zip(
             np.split(is_true, _REPLICATIONS), np.split(has_answer, _REPLICATIONS), strict=True
         )
         if answered_in_set.any()
     ]
-    half_width = _half_width_of_sets(share_by_set)
+    half_width = _half_width_of_sets(shares_of_sets)
     return SampledCondition(
         condition.text, share, max(0.0, share - half_width), min(1.0, share + half_width)
     )
@@ -475,7 +476,7 @@ def _draw_points(sampled_case: _SampledCase) -> dict[str, Array]:
     path.
     """
     spec = sampled_case.spec
-    sets = [
+    point_sets = [
         sample_points(
             sampled_case.distributions,
             spec.samples // _REPLICATIONS,
@@ -485,7 +486,7 @@ def _draw_points(sampled_case: _SampledCase) -> dict[str, Array]:
         for set_index in range(_REPLICATIONS)
     ]
     return {
-        path: np.concatenate([point_set[path] for point_set in sets])
+        path: np.concatenate([point_set[path] for point_set in point_sets])
         for path in sampled_case.distributions
     }
 
@@ -495,20 +496,26 @@ def _quantiles_of_points(values: Array, band: float) -> dict[float, tuple[float,
     sets.
     """
     finite_values = values[np.isfinite(values)]
-    quantiles = {}
-    for level in ((1 - band) / 2, 0.5, (1 + band) / 2):
-        level = round(level, 12)
+    quantile_and_ends_by_probability = {}
+    for probability in ((1 - band) / 2, 0.5, (1 + band) / 2):
+        probability = round(probability, 12)
         if not len(finite_values):
-            quantiles[level] = (float("nan"),) * 3
+            quantile_and_ends_by_probability[probability] = (float("nan"),) * 3
             continue
-        middle = float(np.quantile(finite_values, level))
-        sets = [value_set[np.isfinite(value_set)] for value_set in np.split(values, _REPLICATIONS)]
+        quantile = float(np.quantile(finite_values, probability))
+        value_sets = [
+            value_set[np.isfinite(value_set)] for value_set in np.split(values, _REPLICATIONS)
+        ]
         quantiles_of_sets = [
-            float(np.quantile(value_set, level)) for value_set in sets if len(value_set)
+            float(np.quantile(value_set, probability)) for value_set in value_sets if len(value_set)
         ]
         half_width = _half_width_of_sets(quantiles_of_sets)
-        quantiles[level] = (middle, middle - half_width, middle + half_width)
-    return quantiles
+        quantile_and_ends_by_probability[probability] = (
+            quantile,
+            quantile - half_width,
+            quantile + half_width,
+        )
+    return quantile_and_ends_by_probability
 
 
 def _sensitivity_indices(
@@ -523,8 +530,8 @@ def _sensitivity_indices(
     # Of an answer that never changes nothing causes the variance.
     varying_names = [
         name
-        for name, points in columns.items()
-        if np.isfinite(points).all() and np.ptp(points) > 1e-12 * abs(points[0])
+        for name, values in columns.items()
+        if np.isfinite(values).all() and np.ptp(values) > 1e-12 * abs(values[0])
     ]
 
     def answers_at(parameter_rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -552,14 +559,16 @@ def _sensitivity_indices(
             sorted(
                 (
                     SensitivityIndex(
-                        path, float(first_orders[row, column]), float(total_indices[row, column])
+                        path,
+                        float(first_orders[name_index, path_index]),
+                        float(total_indices[name_index, path_index]),
                     )
-                    for column, path in enumerate(paths)
+                    for path_index, path in enumerate(paths)
                 ),
-                key=lambda outcome: -outcome.total,
+                key=lambda index: -index.total,
             )
         )
-        for row, name in enumerate(varying_names)
+        for name_index, name in enumerate(varying_names)
     }, ""
 
 
@@ -576,8 +585,10 @@ def _condition_sentence(condition: SampledCondition, words: Words) -> str:
     if not np.isfinite(condition.share):
         return f"no draw has an answer that decides whether {clause}"
     is_certain = condition.low == condition.high
-    interval = "" if is_certain else f" ({percent(condition.low)} to {percent(condition.high)})"
-    return f"{clause} in {percent(condition.share)}{interval} of the draws"
+    interval_text = (
+        "" if is_certain else f" ({percent(condition.low)} to {percent(condition.high)})"
+    )
+    return f"{clause} in {percent(condition.share)}{interval_text} of the draws"
 
 
 def _outer_quantiles(sampled_value: SampledValue) -> list[str]:
@@ -597,10 +608,10 @@ def _headline(sampled_value: SampledValue, case: str, words: Words) -> str:
     low, middle, high = _outer_quantiles(sampled_value)
     quantile_levels = list(sampled_value.quantiles)
     percent_inside = 100 * (quantile_levels[-1] - quantile_levels[0])
-    cause = ""
+    cause_clause = ""
     if sampled_value.influences:
         largest_influence = sampled_value.influences[0]
-        cause = (
+        cause_clause = (
             f", mostly because of {words.quantity(largest_influence.path)}"
             f" ({percent(min(largest_influence.total, 1.0))} of the variance)"
         )
@@ -609,7 +620,7 @@ def _headline(sampled_value: SampledValue, case: str, words: Words) -> str:
     return (
         f"{beginning}{value_words} {middle} (median), and between {low} and {high} in"
         f" {percent_inside:.4g} % of"
-        f" the draws{cause}"
+        f" the draws{cause_clause}"
     )
 
 
@@ -622,26 +633,26 @@ def _sentence_on_value(sampled_value: SampledValue) -> str:
         quantity(sampled_value.quantiles[level][0], sampled_value.unit)
         for level in (quantile_levels[0], quantile_levels[-1])
     )
-    range_in_words = (
+    stated_clause = (
         ""
         if sampled_value.stated is None
         else f", {quantity(sampled_value.stated, sampled_value.unit)} as stated"
     )
-    cause = ""
+    cause_clause = ""
     if sampled_value.influences:
         largest_influence = sampled_value.influences[0]
-        cause = (
+        cause_clause = (
             f"; {largest_influence.path} causes the largest part of the variance,"
             f" {percent(largest_influence.total)} in"
             " total"
         )
     elif sampled_value.why:
-        cause = f"; {sampled_value.why}"
+        cause_clause = f"; {sampled_value.why}"
     mean_clause = f", {quantity(sampled_value.mean, sampled_value.unit)} on average"
     share_inside = percent(quantile_levels[-1] - quantile_levels[0])
     return (
         f"{sampled_value.name} lies between {low} and {high} in {share_inside} of the"
-        f" points{mean_clause}{range_in_words}{cause}"
+        f" points{mean_clause}{stated_clause}{cause_clause}"
     )
 
 
@@ -691,14 +702,14 @@ _MOST_HISTOGRAM_BINS = 40
 def _draw_histogram(axes: Axes, sampled_value: SampledValue) -> None:
     """Draw the histogram of a sampled value."""
     finite_values = sampled_value.points[np.isfinite(sampled_value.points)]
-    unit, factor = choose_unit(finite_values.tolist(), Dimension.of(sampled_value.unit))
-    draw_counts, edges = np.histogram(
-        finite_values / factor, bins=min(_MOST_HISTOGRAM_BINS, max(8, len(finite_values) // 25))
+    unit, unit_size = choose_unit(finite_values.tolist(), Dimension.of(sampled_value.unit))
+    draw_counts, bin_edges = np.histogram(
+        finite_values / unit_size, bins=min(_MOST_HISTOGRAM_BINS, max(8, len(finite_values) // 25))
     )
     axes.bar(
-        edges[:-1],
+        bin_edges[:-1],
         draw_counts / len(finite_values),
-        np.diff(edges),
+        np.diff(bin_edges),
         align="edge",
         facecolor="#d9f0fa",
         edgecolor="black",
@@ -707,16 +718,16 @@ def _draw_histogram(axes: Axes, sampled_value: SampledValue) -> None:
     for index, (level, (middle, low, high)) in enumerate(sampled_value.quantiles.items()):
         colour, _, dashes = STROKES[index]
         if low < high:
-            axes.axvspan(low / factor, high / factor, color=colour, alpha=0.18, linewidth=0)
+            axes.axvspan(low / unit_size, high / unit_size, color=colour, alpha=0.18, linewidth=0)
         axes.axvline(
-            middle / factor,
+            middle / unit_size,
             color=colour,
             linestyle=dashes,
             label=f"{percent(level)} of the points below",
         )
     if sampled_value.stated is not None:
         axes.axvline(
-            sampled_value.stated / factor,
+            sampled_value.stated / unit_size,
             color=STROKES[3][0],
             linestyle=STROKES[3][2],
             label="as stated",

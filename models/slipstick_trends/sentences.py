@@ -52,11 +52,11 @@ def track_name(track: ProjectedCase, projection: Projection, words: Words) -> st
     """Return a name for a case along a trend: the title of the case, of the trend, or of both,
     whichever distinguish the cases of the projection.
     """
-    cases = {projected_case.case for projected_case in projection.tracks}
+    case_names = {projected_case.case for projected_case in projection.tracks}
     has_several_trends = len(projection.titles) > 1
-    names = [words.case(track.case)] if len(cases) > 1 or not has_several_trends else []
-    names += [projection.titles[track.trend]] if has_several_trends else []
-    return ", ".join(names)
+    name_texts = [words.case(track.case)] if len(case_names) > 1 or not has_several_trends else []
+    name_texts += [projection.titles[track.trend]] if has_several_trends else []
+    return ", ".join(name_texts)
 
 
 def _beginning_of_sentence(track: ProjectedCase, projection: Projection, words: Words) -> str:
@@ -65,17 +65,17 @@ def _beginning_of_sentence(track: ProjectedCase, projection: Projection, words: 
     return f"{track_name(track, projection, words)}: " if has_several_tracks else ""
 
 
-def value_at(sweep: Sweep, name: str, row: int) -> tuple[float, str, tuple[float, float]]:
+def value_at(sweep: Sweep, name: str, year_index: int) -> tuple[float, str, tuple[float, float]]:
     """Return a value with its unit and its band at one point of a sweep."""
     low, high = sweep.ends(name)
-    interval_ends = float(low[row]), float(high[row])
-    return float(sweep.columns[name][row]), sweep.units[name], interval_ends
+    interval_ends = float(low[year_index]), float(high[year_index])
+    return float(sweep.columns[name][year_index]), sweep.units[name], interval_ends
 
 
 def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list[str]]:
     """Return the sentences for the head of a report, by subject: values, shares and conditions."""
     tracks = projection.tracks
-    histories = [
+    history_sentences = [
         _history_sentence(history, track, projection, words)
         for track in tracks[:1]
         for history in track.conditions[:1]
@@ -84,14 +84,14 @@ def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list
     ]
     is_over_years = projection.factors is None
     # A table has all values of many cases; a sentence on the first ones adds nothing.
-    values = [*_extremes_headline(projection, words)] or [
+    value_sentences = [*_extremes_headline(projection, words)] or [
         _track_headline(track, projection, words) for track in tracks[:2]
     ]
     return {
         "worded": [*_worded_headlines(projection, words)] if is_over_years else [],
-        "values": values,
+        "values": value_sentences,
         "shares": _share_headlines(projection, words) if _shows_shares(projection, words) else [],
-        "conditions": histories,
+        "conditions": history_sentences,
     }
 
 
@@ -127,7 +127,8 @@ def _worded_headlines(projection: Projection, words: Words) -> Iterator[str]:
             yield f"{next(iter(names_by_years))}, {condition_text}"
         else:
             clauses = [
-                f"{years} for {join_phrases(names)}" for years, names in names_by_years.items()
+                f"{years_text} for {join_phrases(names)}"
+                for years_text, names in names_by_years.items()
             ]
             clauses += [f"not shown: {with_noun(hidden_count, 'further case')}"] * bool(
                 hidden_count
@@ -145,37 +146,38 @@ def _share_headlines(projection: Projection, words: Words) -> list[str]:
     """Return sentences on the shares of the time of the first few cases in the last year, and on
     the time that faster processors save: one sentence on each for several cases.
     """
-    texts = _share_sentences(projection, words)
+    sentences = _share_sentences(projection, words)
     tracks = [track for track in projection.tracks if track.shares][:_MOST_HEADLINES]
-    if len(texts) < 2:
-        return texts
+    if len(sentences) < 2:
+        return sentences
     names = [_name_in_list(track, projection, words) for track in tracks]
-    classes = [class_words(track.shares[0].name) for track in tracks]
+    class_names = [class_words(track.shares[0].name) for track in tracks]
     amounts = [track.shares[0].last_amount() for track in tracks]
-    if len({*classes}) == 1:
+    if len({*class_names}) == 1:
         parts_text = join_phrases(
             [f"{amount} for {name}" for name, amount in zip(names, amounts, strict=True)]
         )
-        largest_parts = f"{classes[0]}, {parts_text}"
+        largest_parts = f"{class_names[0]}, {parts_text}"
     else:
-        parts_by_class: dict[str, list[str]] = {}
-        for class_name, name, amount in zip(classes, names, amounts, strict=True):
-            parts_by_class.setdefault(class_name, []).append(f"{name} ({amount})")
+        case_phrases_by_class: dict[str, list[str]] = {}
+        for class_name, name, amount in zip(class_names, names, amounts, strict=True):
+            case_phrases_by_class.setdefault(class_name, []).append(f"{name} ({amount})")
         clauses = [
-            f"{class_name} for {join_phrases(parts)}"
-            for class_name, parts in parts_by_class.items()
+            f"{class_name} for {join_phrases(case_phrases)}"
+            for class_name, case_phrases in case_phrases_by_class.items()
         ]
         largest_parts = join_phrases(clauses) if len(clauses) == len(names) else "; ".join(clauses)
-    savings = [
+    saving_phrases = [
         f"{percent(max(0.0, track.share_saved_by_processors))} for {name}"
         for name, track in zip(names, tracks, strict=True)
         if track.share_saved_by_processors is not None
     ]
     last_year = year_text(float(projection.years[-1]))
     headlines = [f"the largest part of the time in {last_year} is {largest_parts}"]
-    if savings:
+    if saving_phrases:
         headlines.append(
-            f"of the time, processors alone, however fast, save at most {join_phrases(savings)}"
+            "of the time, processors alone, however fast, save at most"
+            f" {join_phrases(saving_phrases)}"
         )
     return headlines
 
@@ -186,18 +188,22 @@ def _share_sentences(projection: Projection, words: Words) -> list[str]:
     """
     last_year = float(projection.years[-1])
     tracks = projection.tracks
-    texts = [
-        text
+    sentences = [
+        sentence
         for track in tracks
-        for text in share_sentences("", last_year, track.shares, track.share_saved_by_processors)
+        for sentence in share_sentences(
+            "", last_year, track.shares, track.share_saved_by_processors
+        )
     ]
-    if len(tracks) > 1 and len(texts) == len(tracks) and len({*texts}) == 1:
+    if len(tracks) > 1 and len(sentences) == len(tracks) and len({*sentences}) == 1:
         cases_text = "both" if len(tracks) == 2 else f"all {len(tracks)}"
-        return [f"in {cases_text} cases, {texts[0]}"] if len(projection.titles) == 1 else texts
+        return (
+            [f"in {cases_text} cases, {sentences[0]}"] if len(projection.titles) == 1 else sentences
+        )
     return [
-        text
+        sentence
         for track in tracks
-        for text in share_sentences(
+        for sentence in share_sentences(
             _beginning_of_sentence(track, projection, words),
             last_year,
             track.shares,
@@ -227,7 +233,7 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
     name = share_names[0]
     tracks_by_last = sorted(tracks, key=lambda track: float(track.sweep.columns[name][-1]))
     columns = [track.sweep.columns[name] for track in tracks_by_last]
-    if not all(isfinite(column[row]) for column in columns for row in (0, -1)):
+    if not all(isfinite(column[year_index]) for column in columns for year_index in (0, -1)):
         return
     count_by_verb = Counter(
         _direction_verb(float(column[0]), float(column[-1])) for column in columns
@@ -250,17 +256,17 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
         if undecided_cases and not are_all_undecided
         else ""
     )
-    smallest, largest = (
+    smallest_text, largest_text = (
         _last_and_first_value(track, name, projection, words)
         for track in (tracks_by_last[0], tracks_by_last[-1])
     )
     last_year = year_text(float(projection.years[-1]))
-    if smallest.partition(" for ")[0] == largest.partition(" for ")[0]:
+    if smallest_text.partition(" for ")[0] == largest_text.partition(" for ")[0]:
         return  # the sentence on the first case tells it
     yield (
         f"by {last_year} {words.value(name)} {'probably ' * are_all_undecided}{direction_clause}"
         f" {len(tracks)} cases{doubt_clause}: the lowest is"
-        f" {smallest}, the highest {largest}"
+        f" {smallest_text}, the highest {largest_text}"
     )
 
 
@@ -278,7 +284,7 @@ def _last_and_first_value(
     first year.
     """
     first_amount, last_amount = (
-        value_amount(name, *value_at(track.sweep, name, row)) for row in (0, -1)
+        value_amount(name, *value_at(track.sweep, name, year_index)) for year_index in (0, -1)
     )
     first_year = year_text(float(track.sweep.points[YEAR][0]))
     return (
@@ -301,15 +307,17 @@ def _outcome_sentences(projection: Projection, words: Words) -> Iterator[str]:
             yield f"{beginning}{_span_with_comma(track, projection)} {', '.join(value_clauses)}"
     dominant_sentences = [_dominant_sentence(track) for track in projection.tracks]
     if len(dominant_sentences) > 1 and len(set(dominant_sentences)) == 1:
-        dominant_sentences = [f"in every case {text}" for text in dominant_sentences[:1] if text]
+        dominant_sentences = [
+            f"in every case {sentence}" for sentence in dominant_sentences[:1] if sentence
+        ]
     else:
         beginnings = [
             _beginning_of_sentence(track, projection, words) for track in projection.tracks
         ]
         dominant_sentences = [
-            f"{beginning}{text}"
-            for beginning, text in zip(beginnings, dominant_sentences, strict=True)
-            if text
+            f"{beginning}{sentence}"
+            for beginning, sentence in zip(beginnings, dominant_sentences, strict=True)
+            if sentence
         ]
     yield from dominant_sentences
     if projection.factors is None:
@@ -330,7 +338,9 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     tables.
     """
     headline_text = " ".join(
-        text for texts in headlines_by_subject(projection, words).values() for text in texts
+        sentence
+        for sentences in headlines_by_subject(projection, words).values()
+        for sentence in sentences
     )
     # Heads join the sentences on the first cases.
     worded_histories = [
@@ -354,11 +364,15 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     }
     missing_rate_sentences = [*map(capitalized, sentences_without_rate(projection))]
     folded_head = headline_text.casefold()
-    texts = [
-        text for text in outcome_sentences(projection, words) if text.casefold() not in folded_head
+    sentences = [
+        sentence
+        for sentence in outcome_sentences(projection, words)
+        if sentence.casefold() not in folded_head
     ]
     return [
-        text for text in texts if text not in value_sentences and text not in missing_rate_sentences
+        sentence
+        for sentence in sentences
+        if sentence not in value_sentences and sentence not in missing_rate_sentences
     ]
 
 
@@ -368,8 +382,14 @@ def span_phrase(track: ProjectedCase, projection: Projection) -> str:
     """
     if projection.factors is None:
         return track.span_text
-    first, last = (f"{projection.factors[row]:.4g}" for row in (0, -1))
-    speed_range = f"{first} to {last}" if first != "1" else last
+    first_factor_text, last_factor_text = (
+        f"{projection.factors[year_index]:.4g}" for year_index in (0, -1)
+    )
+    speed_range = (
+        f"{first_factor_text} to {last_factor_text}"
+        if first_factor_text != "1"
+        else last_factor_text
+    )
     return f"while processors become {speed_range} times as fast ({track.span_text}),"
 
 
@@ -391,57 +411,62 @@ def _with_factor(year_in_words: str, crossing: float, projection: Projection) ->
 def _track_headline(track: ProjectedCase, projection: Projection, words: Words) -> str:
     """Return a sentence on how the values of a case change over the years."""
     beginning = _beginning_of_sentence(track, projection, words)
-    changes = []
+    change_clauses = []
     years = track.sweep.points[YEAR]
-    rows_answered = [index for index in range(len(years)) if index not in track.sweep.failed]
-    first_and_last_row = (rows_answered[0], rows_answered[-1]) if rows_answered else (0, -1)
+    answered_indices = [index for index in range(len(years)) if index not in track.sweep.failed]
+    first_and_last_index = (
+        (answered_indices[0], answered_indices[-1]) if answered_indices else (0, -1)
+    )
     for name in track.value_names[:2]:
-        first_value, unit, _ = value_at(track.sweep, name, first_and_last_row[0])
-        last_value, *_ = value_at(track.sweep, name, first_and_last_row[1])
+        first_value, unit, _ = value_at(track.sweep, name, first_and_last_index[0])
+        last_value, *_ = value_at(track.sweep, name, first_and_last_index[1])
         if not (isfinite(first_value) and isfinite(last_value)):
             continue
         verb = _direction_verb(first_value, last_value)
         if verb == "stays":
-            changes.append(f"{words.value(name)} stays {value_amount(name, first_value, unit)}")
+            change_clauses.append(
+                f"{words.value(name)} stays {value_amount(name, first_value, unit)}"
+            )
             continue
         amounts = [
-            value_amount(name, *value_at(track.sweep, name, row)) for row in first_and_last_row
+            value_amount(name, *value_at(track.sweep, name, year_index))
+            for year_index in first_and_last_index
         ]
         first_amount = _amount_in_unit_of(amounts[1], first_value, unit, amounts[0])
-        if _may_not_change(track, name, *first_and_last_row):
+        if _may_not_change(track, name, *first_and_last_index):
             is_small = isclose(first_value, last_value, rel_tol=_SMALL_CHANGE)
             verb = "hardly changes:" if is_small else f"probably {verb}"
-        change = f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}"
+        change_clause = f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}"
         if name == "time" and last_value < first_value:
-            change += f" ({plain_decimal(first_value / last_value, 3)} times as fast)"
-        changes.append(change)
-    if not changes:
+            change_clause += f" ({plain_decimal(first_value / last_value, 3)} times as fast)"
+        change_clauses.append(change_clause)
+    if not change_clauses:
         return f"{beginning}{span_phrase(track, projection)} there is no answer"
-    span = (
-        f"from {year_text(float(years[first_and_last_row[0]]))} to"
-        f" {year_text(float(years[first_and_last_row[1]]))}"
+    span_text = (
+        f"from {year_text(float(years[first_and_last_index[0]]))} to"
+        f" {year_text(float(years[first_and_last_index[1]]))}"
     )
     unanswered_years = [year_text(float(years[index])) for index in track.sweep.failed]
     unanswered_in_words = (
         f"; no answer in {join_phrases(unanswered_years)}" if unanswered_years else ""
     )
-    span = span if track.sweep.failed else span_phrase(track, projection)
-    starts_later = 0 < track.base_year < float(years[first_and_last_row[0]])
+    span_text = span_text if track.sweep.failed else span_phrase(track, projection)
+    starts_later = 0 < track.base_year < float(years[first_and_last_index[0]])
     base_year_note = (
         f"; values as given are those of {year_text(track.base_year)}" if starts_later else ""
     )
-    changes_in_words = join_phrases(changes).removesuffix(",")
-    return f"{beginning}{span} {changes_in_words}{unanswered_in_words}{base_year_note}"
+    changes_in_words = join_phrases(change_clauses).removesuffix(",")
+    return f"{beginning}{span_text} {changes_in_words}{unanswered_in_words}{base_year_note}"
 
 
-def _may_not_change(track: ProjectedCase, name: str, first_row: int, last_row: int) -> bool:
+def _may_not_change(track: ProjectedCase, name: str, first_index: int, last_index: int) -> bool:
     """Return whether a value changes, but the band of the last value includes the first value, so
     that the direction of the change is undecided.
     """
-    first_value, *_ = value_at(track.sweep, name, first_row)
-    last_value, _, (low, high) = value_at(track.sweep, name, last_row)
-    changes = _direction_verb(first_value, last_value) != "stays"
-    return changes and low < high and low <= first_value <= high
+    first_value, *_ = value_at(track.sweep, name, first_index)
+    last_value, _, (low, high) = value_at(track.sweep, name, last_index)
+    has_direction = _direction_verb(first_value, last_value) != "stays"
+    return has_direction and low < high and low <= first_value <= high
 
 
 def _amount_in_unit_of(last_amount: str, first_value: float, unit: str, first_amount: str) -> str:
@@ -468,11 +493,11 @@ def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:
         if isfinite(column[0]) and isfinite(column[-1]):
             first_amount, last_amount = (
                 quantity(
-                    float(column[row]),
+                    float(column[year_index]),
                     track.sweep.units[name],
-                    ends=(float(low[row]), float(high[row])),
+                    ends=(float(low[year_index]), float(high[year_index])),
                 )
-                for row in (0, -1)
+                for year_index in (0, -1)
             )
             yield f"{words.value(name)} from {first_amount} to {last_amount}"
 
@@ -502,8 +527,10 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase, projection: P
     unanswered_in_words = _unanswered_clause(history, track)
     if history.crossings or undecided_years:
         last_year = float(track.sweep.points[YEAR][-1])
-        changes = [_change_clause(change, last_year, projection) for change in history.crossings]
-        changes_in_words = ", ".join([*changes, *undecided_years])
+        change_clauses = [
+            _change_clause(change, last_year, projection) for change in history.crossings
+        ]
+        changes_in_words = ", ".join([*change_clauses, *undecided_years])
         return f"{changes_in_words}{unanswered_in_words}"
     if history.holds_first is None:
         return f"has no answer {span_phrase(track, projection)}"
@@ -523,10 +550,12 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase, projection: P
 
 def _change_clause(change: Change, last_year: float, projection: Projection) -> str:
     """Return a clause on the year in which a condition starts or stops holding, with its band."""
-    band = change.low, change.high, change.part
-    crossing = _with_factor(crossing_year_text(change.value, *band), change.value, projection)
-    year_in_words = f"from {crossing} on" if change.starts else f"until {crossing}"
-    year_in_words += crossing_band_text(*band, last_year)
+    band_and_share = change.low, change.high, change.part
+    crossing_text = _with_factor(
+        crossing_year_text(change.value, *band_and_share), change.value, projection
+    )
+    year_in_words = f"from {crossing_text} on" if change.starts else f"until {crossing_text}"
+    year_in_words += crossing_band_text(*band_and_share, last_year)
     return year_in_words + (", by a jump" if change.jump else "")
 
 
@@ -535,19 +564,19 @@ def _unanswered_clause(history: ConditionHistory, track: ProjectedCase) -> str:
     station is saturated.
     """
     years = track.sweep.points[YEAR]
-    stretches = []
+    span_phrases = []
     for first_year, final_year in history.unanswered_spans:
         if first_year == years[0]:
-            stretches.append(
+            span_phrases.append(
                 f"in {year_text(final_year)}"
                 if first_year == final_year
                 else f"until {year_text(final_year)}"
             )
         elif final_year == years[-1]:
-            stretches.append(f"from {year_text(first_year)} on")
+            span_phrases.append(f"from {year_text(first_year)} on")
         else:
-            stretches.append(f"from {year_text(first_year)} to {year_text(final_year)}")
-    return f", without an answer {join_phrases(stretches)}" if stretches else ""
+            span_phrases.append(f"from {year_text(first_year)} to {year_text(final_year)}")
+    return f", without an answer {join_phrases(span_phrases)}" if span_phrases else ""
 
 
 def _dominant_sentence(track: ProjectedCase) -> str:
@@ -561,43 +590,50 @@ def _dominant_sentence(track: ProjectedCase) -> str:
         answered_in_words = " with an answer" if track.sweep.failed else ""
         return f"{class_with_verb(first_class.name)} the most time in all years{answered_in_words}"
     last_year = float(track.sweep.points[YEAR][-1])
-    later_clauses = "".join(f", {_largest_from(dominant, last_year)}" for dominant in later_classes)
+    later_clauses = "".join(
+        f", {_largest_class_phrase(dominant, last_year)}" for dominant in later_classes
+    )
     return (
-        f"{class_with_verb(first_class.name)} the most time until {_first_year(later_classes[0])}"
+        f"{class_with_verb(first_class.name)} the most time until"
+        f" {_first_year_text(later_classes[0])}"
         f"{later_clauses}"
     )
 
 
-def _first_year(dominant: DominantClass) -> str:
+def _first_year_text(dominant: DominantClass) -> str:
     """Return the first year in which a class takes the most time, as text."""
     return crossing_year_text(dominant.first, dominant.low, dominant.high, dominant.share_of_draws)
 
 
-def _largest_from(dominant: DominantClass, last_year: float) -> str:
+def _largest_class_phrase(dominant: DominantClass, last_year: float) -> str:
     """Return the class that takes the most time and the year from which it does, with its band, as
     text.
     """
-    band = crossing_band_text(dominant.low, dominant.high, dominant.share_of_draws, last_year)
-    return f"{class_words(dominant.name)} from {_first_year(dominant)}{band}"
+    band_text = crossing_band_text(dominant.low, dominant.high, dominant.share_of_draws, last_year)
+    return f"{class_words(dominant.name)} from {_first_year_text(dominant)}{band_text}"
 
 
 def sentences_without_rate(projection: Projection) -> Iterator[str]:
     """Yield a sentence on the classes of steps, and on the parameters, for which a trend has no
     rate.
     """
-    classes: dict[str, dict[str, None]] = {}
+    classes_by_trend: dict[str, dict[str, None]] = {}
     parameters_without_rate: dict[tuple[str, str], None] = {}
     for track in projection.tracks:
-        classes.setdefault(track.trend, {}).update(dict.fromkeys(track.classes_without_rate))
+        classes_by_trend.setdefault(track.trend, {}).update(
+            dict.fromkeys(track.classes_without_rate)
+        )
         parameters_without_rate |= dict.fromkeys(
             (track.trend, path) for path, _ in track.unfollowed
         )
-    for trend, names in classes.items():
+    for trend, names in classes_by_trend.items():
         if names:
-            stays = "their times stay as they are" if len(names) > 1 else "its time stays as it is"
+            stay_clause = (
+                "their times stay as they are" if len(names) > 1 else "its time stays as it is"
+            )
             yield (
                 f"{_trend_name(trend, projection)} has no rate of"
-                f" {join_phrases([class_words(name) for name in names])}: {stays}"
+                f" {join_phrases([class_words(name) for name in names])}: {stay_clause}"
                 " in every year"
             )
     for trend, path in parameters_without_rate:
@@ -616,11 +652,11 @@ def sentences_on_middles(projection: Projection) -> Iterator[str]:
     words = projection.words
     paths = dict.fromkeys(path for track in projection.tracks for path in track.settings_with_range)
     if paths:
-        ranges = "range" if len(paths) == 1 else "ranges"
+        range_noun = "range" if len(paths) == 1 else "ranges"
         yield (
-            f"the years ahead take the middle of the {ranges} of"
+            f"the years ahead take the middle of the {range_noun} of"
             f" {join_phrases([words.quantity(path) for path in paths])}, and their bands leave the"
-            f" {ranges} out"
+            f" {range_noun} out"
         )
 
 
@@ -631,18 +667,20 @@ def _trend_name(trend: str, projection: Projection) -> str:
 
 def _unused_rates_sentences(projection: Projection, words: Words) -> Iterator[str]:
     """Yield a sentence on rates that change nothing, once for all cases for which this is true."""
-    cases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    cases_by_trend_and_rates: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for track in projection.tracks:
         if track.sweep.idle:
-            cases.setdefault((track.trend, track.sweep.idle), []).append(track.case)
-    for (trend, names), case_titles in cases.items():
+            cases_by_trend_and_rates.setdefault((track.trend, track.sweep.idle), []).append(
+                track.case
+            )
+    for (trend, names), case_titles in cases_by_trend_and_rates.items():
         all_cases = {track.case for track in projection.tracks}
         case_list = f"of {join_phrases([words.case(case) for case in case_titles])} "
         cases_in_words = case_list if len(case_titles) < len(all_cases) else ""
-        classes = join_phrases([class_words(name) for name in names])
-        changes = "these rates of" if len(names) > 1 else "the rate of"
+        classes_text = join_phrases([class_words(name) for name in names])
+        rates_phrase = "these rates of" if len(names) > 1 else "the rate of"
         yield (
-            f"no step {cases_in_words}follows {classes}, so {changes}"
+            f"no step {cases_in_words}follows {classes_text}, so {rates_phrase}"
             f" {_trend_name(trend, projection)}"
             f" {'change' if len(names) > 1 else 'changes'} nothing"
         )
@@ -678,13 +716,13 @@ def doubt_remarks(
     trends : names of the trends; all by default
     timed : only rates that change a time
     """
-    names = [*projection.titles] if trends is None else list(dict.fromkeys(trends))
-    rates = [rate for name in names for rate in used_rates(projection, name, timed=timed)]
+    trend_names = [*projection.titles] if trends is None else list(dict.fromkeys(trends))
+    rates = [rate for name in trend_names for rate in used_rates(projection, name, timed=timed)]
     weak_series = {f"{rate.title} ({_count_of_points(rate)})" for rate in rates if rate.weak}
-    guesses = dict.fromkeys(class_words(rate.of) for rate in rates if rate.assumed)
-    texts = [f"weak series: {'; '.join(sorted(weak_series))}"] if weak_series else []
-    texts += [f"guesses: {', '.join(guesses)}"] if guesses else []
-    return ". ".join(map(capitalized, texts))
+    guessed_classes = dict.fromkeys(class_words(rate.of) for rate in rates if rate.assumed)
+    remarks = [f"weak series: {'; '.join(sorted(weak_series))}"] if weak_series else []
+    remarks += [f"guesses: {', '.join(guessed_classes)}"] if guessed_classes else []
+    return ". ".join(map(capitalized, remarks))
 
 
 def titles_of_doubts(projection: Projection) -> frozenset[str]:
@@ -715,13 +753,17 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
         if rates and all(rate.measured for rate in rates):
             yield from _series_sentences(trend, title_prefix, projection)
             continue
-        guesses = [f"{as_words(rate.name)} {period_text(rate)}" for rate in rates if rate.assumed]
+        guess_phrases = [
+            f"{as_words(rate.name)} {period_text(rate)}" for rate in rates if rate.assumed
+        ]
         marks_in_words = (
-            f"these rates are guesses: {', '.join(guesses)}"
-            if guesses
+            f"these rates are guesses: {', '.join(guess_phrases)}"
+            if guess_phrases
             else "no rate is marked as a guess"
         )
-        verdict = "all rates used are guesses" if len(guesses) == len(rates) else marks_in_words
+        verdict_text = (
+            "all rates used are guesses" if len(guess_phrases) == len(rates) else marks_in_words
+        )
         names_by_span: dict[tuple[float, float], list[str]] = {}
         for rate in rates:
             # What ends before the base year has a sentence of its own.
@@ -738,7 +780,7 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
         use_in_words = use_in_words or (
             "none is used beyond the years of its data" if are_all_within_data else ""
         )
-        yield f"{title_prefix}{'; '.join(filter(None, (verdict, use_in_words)))}"
+        yield f"{title_prefix}{'; '.join(filter(None, (verdict_text, use_in_words)))}"
 
 
 def sentences_on_ended_data(projection: Projection) -> Iterator[str]:
@@ -764,17 +806,18 @@ def _series_sentences(trend: str, title_prefix: str, projection: Projection) -> 
     """Yield sentences on weak series, and on machines that do not say what kind their processors
     are.
     """
-    weak_series = doubt_remarks(projection, [trend])
+    doubt_text = doubt_remarks(projection, [trend])
     rates = used_rates(projection, trend)
-    plans = {f"{rate.title} ({rate.announced})" for rate in rates if rate.announced}
-    verdict = f"all rates are fitted to {'' if plans else 'measured '}points"
+    plan_phrases = {f"{rate.title} ({rate.announced})" for rate in rates if rate.announced}
+    verdict_text = f"all rates are fitted to {'' if plan_phrases else 'measured '}points"
     is_guess_used = any(rate.assumed for rate in rates)
-    verdict += ", some of another kind of processors" if is_guess_used else ""
-    verdict += f"; points that are announced, not measured: {'; '.join(sorted(plans))}" * bool(
-        plans
+    verdict_text += ", some of another kind of processors" if is_guess_used else ""
+    verdict_text += (
+        f"; points that are announced, not measured: {'; '.join(sorted(plan_phrases))}"
+        * bool(plan_phrases)
     )
-    yield f"{title_prefix}{verdict}" + (
-        f"; {weak_series[0].lower()}{weak_series[1:]}" if weak_series else ""
+    yield f"{title_prefix}{verdict_text}" + (
+        f"; {doubt_text[0].lower()}{doubt_text[1:]}" if doubt_text else ""
     )
     tracks = [track for track in projection.tracks if track.trend == trend]
     cases_without_kind = [

@@ -86,7 +86,7 @@ def test_readme_works_where_no_file_is_beside_it() -> None:
     assert re.findall(r"\]\((?!https?:)", alone) == []
     assert "methods and their measured errors" in alone
     linked = build.readme_of_index(README, "https://example.org/tree/main/")
-    assert len(re.findall(r"\]\(https://example\.org/tree/main/[a-z]", linked)) == len(
+    assert len(re.findall(r"\]\(https://example\.org/tree/main/\w", linked)) == len(
         re.findall(r"\]\(", README)
     )
 

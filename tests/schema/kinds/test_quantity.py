@@ -141,8 +141,10 @@ REFUSED: list[tuple[Any, object, str]] = [
     (
         TimeOrFormula,
         {"value": "5 us * work"},
-        "'5 us * work' is a formula, which has no meaning, source or interval; write it without"
-        " braces, with what it means in a comment",
+        (
+            "'5 us * work' is a formula, which has no meaning, source or interval; write it without"
+            " braces, with what it means in a comment"
+        ),
     ),
     (Time, {}, "a quantity written as keys needs 'value'"),
     (Time, {"source": "me"}, "a quantity written as keys needs 'value'"),

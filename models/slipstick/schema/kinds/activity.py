@@ -73,8 +73,8 @@ from slipstick.schema.kinds.quantity import (
 from slipstick.schema.kinds.resources import (
     BALKING_IN_WORDS,
     RESOURCES,
-    Label,
     KeyedSpec,
+    Label,
     Probability,
     RepeatedSpec,
     ResourceSpec,

@@ -113,7 +113,9 @@ def fields_of_node(spec: KeyedSpec, fields_by_key: dict[str, Any]) -> dict[str, 
     }
 
 
-def keys_of_node(spec: type[KeyedSpec], node: Any, value_by_field: dict[str, Any]) -> dict[str, Any]:
+def keys_of_node(
+    spec: type[KeyedSpec], node: Any, value_by_field: dict[str, Any]
+) -> dict[str, Any]:
     """Return the fields of an activity or a resource by the keys of its spec, the inverse of
     `fields_of_node`. The key that shows the kind is written even if its value is the default.
     """
