@@ -2151,8 +2151,8 @@ class _States:
     def _after_reply(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the instant event after a reply: its processor continues behind the hold, and a
-        second position is added in which the rest of the body runs.
+        """Return the instant event after a reply: the processor continues after the hold, and a
+        second position is added, which runs the rest of the hold's body.
         """
         (_, node_number, *_), stack = positions[processor]
         resource_name = self._nodes[node_number].resource

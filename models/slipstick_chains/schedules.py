@@ -359,13 +359,13 @@ def _amounts_of_schedule(name: str, schedule: ServersByTime) -> dict[str, Expr]:
     """Return, by the names of amounts, the mean number of servers on duty at a station, and the
     part of their time in which they serve.
     """
-    server_count = max(count for _, count in schedule)
+    most_servers = max(count for _, count in schedule)
     mean_on_duty = sum(duration * count for duration, count in schedule) / period_of(
         tuple(schedule)
     )
     return {
         f"on_duty_{arithmetic_name(name)}": Number(mean_on_duty),
-        f"busy_{arithmetic_name(name)}": server_count
+        f"busy_{arithmetic_name(name)}": most_servers
         / mean_on_duty
         * answer_value(f"utilization[{name}]"),
     }

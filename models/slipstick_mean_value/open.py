@@ -166,7 +166,7 @@ def _cycles_or_saturation(
     """
     visit_ratios: dict[int, Array] = {}
     flow_by_visit: dict[int, Array] = {}
-    places = Places()
+    visit_order = Places()
     for tree, arrival_rate in streams:
         ratios_of_stream = tree.visit_ratios(value_by_expr)
         visit_ratios |= ratios_of_stream
@@ -174,7 +174,7 @@ def _cycles_or_saturation(
             visit_index: arrival_rate * visit_ratio
             for visit_index, visit_ratio in ratios_of_stream.items()
         }
-        places.add(tree.root, value_by_expr)
+        visit_order.add(tree.root, value_by_expr)
     reason_by_point = dict[int, str]()
     wait_by_visit = dict[int, RandomTime]()
     traversal_without_waits, _ = _times_at_waits(recursion, value_by_expr, {})
@@ -206,7 +206,7 @@ def _cycles_or_saturation(
                     visit_ratios,
                     flow_by_visit,
                     service_by_visit,
-                    places,
+                    visit_order,
                     traversal.visit_times.branch_waits,
                 )
             )
@@ -267,7 +267,7 @@ def _waits_at_queue(
     visit_ratios: Mapping[int, Array],
     flow_by_visit: Mapping[int, Array],
     service_by_visit: Mapping[int, RandomTime],
-    places: Places,
+    visit_order: Places,
     sibling_waits: Mapping[int, Array],
 ) -> dict[int, RandomTime]:
     """Return the waits at the visits of one queue, which solve linear equations.
@@ -278,7 +278,7 @@ def _waits_at_queue(
     visit_ratios : visits of one customer, by the index of the visit [1]
     flow_by_visit : visits in a second [1/s]
     service_by_visit : service at each visit
-    places : the order in which visits follow each other
+    visit_order : the order in which visits follow each other
     sibling_waits : wait at a visit for other branches of the same customer's fork [s]
     """
     visits = queue.visits
@@ -312,7 +312,7 @@ def _waits_at_queue(
         probability_all_busy / without_zeros(busy_servers),
         residual_by_visit,
         service_by_visit,
-        places,
+        visit_order,
         sibling_waits,
     )
     # With the probability that all servers are busy a wait is exponential, else it is 0, as at an
@@ -322,7 +322,7 @@ def _waits_at_queue(
         visit_index: RandomTime(mean_wait, mean_wait * mean_wait * scv_of_wait)
         for visit_index, mean_wait in mean_by_visit.items()
     }
-    if visits_in_row := successive_visits(queue, places):
+    if visits_in_row := successive_visits(queue, visit_order):
         mean_waits = _waits_in_a_row(
             visits_in_row, flow_by_visit, service_by_visit, residual_by_visit
         )
@@ -367,7 +367,7 @@ def _mean_waits(
     delaying_share: Array,
     residual_by_visit: Mapping[int, Array],
     service_by_visit: Mapping[int, RandomTime],
-    places: Places,
+    visit_order: Places,
     sibling_waits: Mapping[int, Array],
 ) -> dict[int, Array]:
     """Return the mean waits at all visits to one queue, by their linear equations (see
@@ -381,7 +381,7 @@ def _mean_waits(
     delaying_share : probability that all servers are busy, over the mean number of busy servers [1]
     residual_by_visit : mean remaining time of a service in progress [s]
     service_by_visit : service at each visit
-    places : the order in which visits follow each other
+    visit_order : the order in which visits follow each other
     sibling_waits : wait at a visit for other branches of the same customer's fork [s]
     """
     visits = queue.visits
@@ -393,7 +393,7 @@ def _mean_waits(
             earlier_visit.index: competing_fraction(visit, earlier_visit, math.inf)
             for earlier_visit in visits
         }
-        returning_share = places.immediate_return_count(visit) / without_zeros(
+        returning_share = visit_order.immediate_return_count(visit) / without_zeros(
             visit_ratios[visit.index]
         )
         remaining_work = sum_of_columns(

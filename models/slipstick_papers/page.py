@@ -376,8 +376,8 @@ def _failing_statements_list(reports: Sequence[_Report], exclusions_file: Path |
 def _with_figures(
     text: str, exclusion_row_by_name: Mapping[str, Mapping[str, str]], statement: str
 ) -> str:
-    """Return a text in which figures replace the names in braces, such as {NAME least}; the figures
-    are those of the table of sentences that were checked for contradictions.
+    """Replace each name in braces, such as {NAME least}, by its number from the table of sentences
+    that were checked for contradictions.
     """
 
     def figure_text(match: re.Match[str]) -> str:

@@ -271,7 +271,7 @@ def read_one_by_one(statements: Mapping[str, StatementSpec]) -> dict[str, Statem
 
 
 def names_needed_by_answer(spec: StatementSpec) -> dict[str, set[str]]:
-    """Return the values that a statement compares, by the name of the answer.
+    """Return the names of the values that a statement compares, grouped by the name of the answer.
 
     Parameters
     ----------

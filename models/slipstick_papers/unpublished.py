@@ -451,8 +451,8 @@ class _DrawnInput:
         return quantity_node(level, str(self.spec.first.dimension), mark)
 
     def replacement_of(self, file: str, level: float) -> Node | None:
-        """Return the file by which a level replaces a file that another input has put there; None
-        if the study names none.
+        """Return the file with which a level replaces the one that an earlier input put at the same
+        path; None if the study names none.
         """
         if file not in self.spec.instead:
             return None

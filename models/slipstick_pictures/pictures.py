@@ -536,7 +536,7 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         methods = []
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
     legend_columns = 1 + (len(labels) + len(methods) - 1) // _MOST_LABELS_IN_COLUMN
-    has_one_line = not spec.series and set(labels) <= {
+    labels_are_values = not spec.series and set(labels) <= {
         *_short_names(spec.y).values(),
         *spec.called.values(),
     }
@@ -544,7 +544,7 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         _title_of_axis(spec.series, results.words)
         if spec.series
         else "value"
-        if has_one_line
+        if labels_are_values
         else "case"
     )
     legend_title = textwrap.fill(legend_title, _LONGEST_LEGEND_TITLE)
@@ -1185,14 +1185,14 @@ def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
     if is_wide_range:
         make_logarithmic(colour_bar.ax.yaxis, values[np.isfinite(values)] / unit_factor)
     if max(point_of_cell.shape) <= _MOST_CELLS_WITH_TEXT:
-        for (row, column_index), value in np.ndenumerate(values / unit_factor):
+        for (row_index, column_index), value in np.ndenumerate(values / unit_factor):
             if np.isfinite(value):
                 text, low, high = (
                     f"{number:.3g}"
                     for number in (
                         value,
                         *(
-                            ends[point_of_cell[row, column_index]] / unit_factor
+                            ends[point_of_cell[row_index, column_index]] / unit_factor
                             for ends in (lows, highs)
                         ),
                     )
@@ -1207,7 +1207,7 @@ def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
                 _write_in_cell(
                     axes,
                     column_index,
-                    row,
+                    row_index,
                     text,
                     image.to_rgba(np.array([value]))[0],
                     interval_text,

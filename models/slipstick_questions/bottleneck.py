@@ -312,8 +312,8 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
 def _with_value_near_limit(
     bottlenecks: CaseBottlenecks, throughput_at: Callable[[int], float] | None
 ) -> CaseBottlenecks:
-    """Return the bottlenecks with the smallest number of customers at which the throughput is near
-    its limit. Leave that number out if the throughput is not near it at the last point, or if the
+    """Add to the bottlenecks the smallest number of customers at which the throughput is near its
+    limit. Leave that number out if the throughput is not near it at the last point, or if the
     axis is not the population.
 
     Parameters

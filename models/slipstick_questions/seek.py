@@ -190,8 +190,8 @@ class ConditionSearch:
 
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
-        """The last places with an answer at which the condition holds, each with whether the
-        answers begin there.
+        """The places at which a range of answers begins or ends next to a gap and the condition
+        holds; each with True if the range begins there.
         """
         for stretch in self.unanswered:
             if stretch.before is not None and stretch.holds_before:
@@ -732,22 +732,22 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
 
 def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     """Return the search of a case along the values of a parameter."""
-    place: Place = ("seek", name)
-    node = study.node_of(place)
+    location: Place = ("seek", name)
+    node = study.node_of(location)
     settings = study.cases[case]
     axis_spec = _axis_spec(spec)
     is_whole = False
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
         inputs = resolve_once(settings, study.library)
-        _check_ends(spec.of, place, inputs, study)
-        is_whole = spec.step is None and _takes_only_whole_numbers(spec, place, inputs, study)
+        _check_ends(spec.of, location, inputs, study)
+        is_whole = spec.step is None and _takes_only_whole_numbers(spec, location, inputs, study)
         if is_whole:
             axis_spec = AxisSpec.model_validate({"from": spec.first, "to": spec.to, "step": 1})
-    nodes = axis_nodes(axis_spec, node, place)
+    nodes = axis_nodes(axis_spec, node, location)
     axis = axis_of(spec.of, nodes, resolve_once(settings, study.library))
     if axis.has_names:
         raise study.refusal(
-            (*place, "of"), f"{spec.of} is not a number; a search needs a numeric value"
+            (*location, "of"), f"{spec.of} is not a number; a search needs a numeric value"
         )
     axis_values = list(map(float, axis.values))
     if (
@@ -758,12 +758,12 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
             axis_values[::-1],
             nodes[::-1],
         )  # rising rates are falling times of a byte
-    places = _rising_places(axis_values, study, place)
+    places = _rising_places(axis_values, study, location)
     node_by_place = dict(zip(places, nodes, strict=True))
     has_places_only = spec.step is not None or is_whole
-    varied = _varied_along(spec.of, case, node_by_place, has_places_only, place, study)
+    varied = _varied_along(spec.of, case, node_by_place, has_places_only, location, study)
     base_there = (
-        _varied_along(spec.of, BASE, node_by_place, has_places_only, place, study)
+        _varied_along(spec.of, BASE, node_by_place, has_places_only, location, study)
         if BASE_THERE in spec.where and BASE in study.cases
         else None
     )
@@ -772,7 +772,7 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
         name,
         spec,
         varied,
-        _condition_of_search(spec, place, varied, base_there, study),
+        _condition_of_search(spec, location, varied, base_there, study),
         places,
         path,
         axis.unit,
@@ -824,7 +824,7 @@ def _varied_along(
     case: str,
     node_by_place: Mapping[float, Node],
     has_places_only: bool,
-    place: Place,
+    location: Place,
     study: StudyContext,
 ) -> _VariedCase:
     """Return a case varied along a parameter.
@@ -835,7 +835,7 @@ def _varied_along(
     case : its name
     node_by_place : the value of the parameter at each place, as written in a file
     has_places_only : only the listed places are searched
-    place : where the search stands
+    location : where the search stands
     study : the study
 
     Raises
@@ -853,7 +853,7 @@ def _varied_along(
         suggestion = did_you_mean(path, sorted(case_evaluator.built.free_paths))
         message = f"no answer of {case} depends continuously on {path}{suggestion}"
         raise study.refusal(
-            (*place, "of"), f"{message}; to look at single values of it, give a step"
+            (*location, "of"), f"{message}; to look at single values of it, give a step"
         )
 
     def evaluator_at(place_value: float) -> Evaluator:
@@ -864,14 +864,14 @@ def _varied_along(
 
 def _condition_of_search(
     spec: SeekSpec,
-    place: Place,
+    location: Place,
     varied: _VariedCase,
     base_there: _VariedCase | None,
     study: StudyContext,
 ) -> Condition:
     """Read the condition of a search."""
     base_evaluator = None if base_there is None else base_there.case
-    where = (*place, "where")
+    where = (*location, "where")
     return condition_of(spec.where, where, varied.case, study, base_there=base_evaluator)
 
 
@@ -1566,8 +1566,8 @@ def _setting_text(search: ConditionSearch, words: Words) -> str:
 
 
 def _fixed_limit_phrase(search: ConditionSearch, words: Words) -> Iterator[str]:
-    """Yield the limit of a condition that is made of the values of a case as given: a reader may
-    expect that the case is varied, too.
+    """Yield a phrase on a limit that is computed from a case at its given values; it warns readers
+    who expect that case to vary with the search, too.
     """
     if search.fixed_limit is not None:
         limit, case = search.fixed_limit
@@ -1792,7 +1792,7 @@ def _values_in_words(search: ConditionSearch) -> str:
     changes += [
         (place, _end_of_answers(search, place, begins)) for place, begins in search.ends_of_answers
     ]
-    phrases = [*(phrase for _, phrase in sorted(changes)), *_undecided_sentence(search)]
+    phrases = [*(phrase for _, phrase in sorted(changes)), *_undecided_clauses(search)]
     hidden_count = len(phrases) - _MOST_CHANGES
     return ", ".join(phrases[:_MOST_CHANGES]) + (
         f", and {hidden_count:,} further changes in the table" if hidden_count > 0 else ""
@@ -1810,8 +1810,8 @@ def _end_of_answers(search: ConditionSearch, place: float, begins: bool) -> str:
     )
 
 
-def _undecided_sentence(search: ConditionSearch) -> Iterator[str]:
-    """Yield a sentence on the ranges in which estimates do not decide the condition; nothing if
+def _undecided_clauses(search: ConditionSearch) -> Iterator[str]:
+    """Yield a clause on each range in which estimates do not decide the condition; nothing if
     there are none.
     """
     for first, last in search.undecided:
@@ -1884,7 +1884,7 @@ def _no_change_sentence(search: ConditionSearch, range_text: str) -> str:
     # everywhere.
     holds_phrase = "holds throughout" if search.holds_first else "holds nowhere"
     if search.undecided:
-        holds_phrase = f"is {', '.join(_undecided_sentence(search))} and changes nowhere else"
+        holds_phrase = f"is {', '.join(_undecided_clauses(search))} and changes nowhere else"
     side_amounts = (
         [quantity(side.value, side.unit, ends=side.ends) for side in pair] for pair in search.sides
     )

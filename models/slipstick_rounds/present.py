@@ -50,8 +50,8 @@ def numbers_of_customers(rounds: MeanRounds) -> tuple[Array, Indices]:
     number of places [points, numbers], and the index of the last one of each point [points, 1].
     """
     most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
-    last_number = np.ceil(most_customers).astype(int)
-    return np.minimum(np.arange(1.0, last_number.max() + 1), most_customers), last_number
+    last_index = np.ceil(most_customers).astype(int)
+    return np.minimum(np.arange(1.0, last_index.max() + 1), most_customers), last_index
 
 
 def solve_present(
@@ -70,12 +70,10 @@ def solve_present(
     times : of visits beside `numbers_of_customers`, where they are computed already
     """
     most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
-    customers_on_server, last_number = numbers_of_customers(rounds)
+    customers_on_server, last_index = numbers_of_customers(rounds)
     times = times or rounds.parts_of_visits(customers_on_server)
     visit_times = rounds.visit_time_of_stream(times, customers_on_server, rounds.rate, worked_off)
-    weights, weight_beyond, _ = birth_death_weights_with_tail(
-        rounds.rate * visit_times, last_number
-    )
+    weights, weight_beyond, _ = birth_death_weights_with_tail(rounds.rate * visit_times, last_index)
     total_weight = weights.sum(axis=1, keepdims=True) + weight_beyond
     weighted_sum = (weights[:, 1:] * customers_on_server).sum(
         axis=1, keepdims=True
@@ -111,7 +109,7 @@ def solve_present(
         ]
     )
     wait_columns = waits_for_places(
-        rounds, customers_on_server, visit_times, last_number, mean_number
+        rounds, customers_on_server, visit_times, last_index, mean_number
     )
     number_columns = (
         mean_number * prolongation_factor,

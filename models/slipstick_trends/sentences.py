@@ -810,8 +810,8 @@ def _series_sentences(trend: str, title_prefix: str, projection: Projection) -> 
     rates = used_rates(projection, trend)
     plan_phrases = {f"{rate.title} ({rate.announced})" for rate in rates if rate.announced}
     verdict_text = f"all rates are fitted to {'' if plan_phrases else 'measured '}points"
-    is_guess_used = any(rate.assumed for rate in rates)
-    verdict_text += ", some of another kind of processors" if is_guess_used else ""
+    has_other_processor_kind = any(rate.assumed for rate in rates)
+    verdict_text += ", some of another kind of processors" if has_other_processor_kind else ""
     verdict_text += (
         f"; points that are announced, not measured: {'; '.join(sorted(plan_phrases))}"
         * bool(plan_phrases)

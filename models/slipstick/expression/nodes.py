@@ -612,7 +612,7 @@ def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
 
 
 def substitute_in_walk(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr:
-    """Return the last node of a list that `walk` returned, with expressions for parameters."""
+    """Return the last node of a list from `walk`, with its parameters replaced by expressions."""
     new_node_by_id: dict[int, Expr] = {}
     for node in nodes:
         new_node_by_id[id(node)] = _rebuild_node(node, new_node_by_id, replacements)

@@ -196,7 +196,7 @@ def _bytes_of_others(ranks: Expr, size: Expr) -> Expr:
     return size * ((ranks - 1) / ranks)
 
 
-def _figures_by_tree(pass_count: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _rounds_and_bytes_of_tree(pass_count: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where the whole vector passes down a tree, up
     it, or both.
     """
@@ -204,7 +204,7 @@ def _figures_by_tree(pass_count: int, ranks: Expr, size: Expr) -> tuple[Expr, Ex
     return pass_count * round_count, (pass_count * round_count) * size, round_count * size
 
 
-def _figures_by_parts(
+def _rounds_and_bytes_of_parts(
     count_rounds: Callable[[Expr], Expr], pass_count: int, ranks: Expr, size: Expr
 ) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where all of the vector but one rank's part is
@@ -220,7 +220,7 @@ def _extra_ranks_flag(ranks: Expr) -> Expr:
     return _tree_rounds(ranks) - floor(log2(ranks))
 
 
-def _figures_by_doubling(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _rounds_and_bytes_of_doubling(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined of recursive doubling, which exchanges the
     whole vector in each round, with ranks at distances 1, 2, 4 and so on.
     """
@@ -232,7 +232,9 @@ def _figures_by_doubling(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     return round_count, round_count * size, (level_count + extra_ranks_flag) * size
 
 
-def _figures_by_rabenseifner(pass_count: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _rounds_and_bytes_of_rabenseifner(
+    pass_count: int, ranks: Expr, size: Expr
+) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined of a reduce-scatter by recursive halving and a
     gather or allgather; ranks beyond a power of two pass the vector once or twice.
     """
@@ -246,7 +248,7 @@ def _figures_by_rabenseifner(pass_count: int, ranks: Expr, size: Expr) -> tuple[
     )
 
 
-def _figures_by_two_trees(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _rounds_and_bytes_of_two_trees(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where the two halves of the vector pass up and
     down two binary trees; the leaves of one tree are inner nodes of the other.
 
@@ -257,7 +259,7 @@ def _figures_by_two_trees(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     return 2 * _tree_rounds(ranks), child_count * size, (child_count / 2) * size
 
 
-def _figures_by_switch(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
+def _rounds_and_bytes_of_switch(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where each rank reads the sum of its part
     through the switch, then writes it to all at once.
 
@@ -267,7 +269,7 @@ def _figures_by_switch(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
     return 2, size + size / ranks, 0 * size
 
 
-def _figures_by_switch_tree(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
+def _rounds_and_bytes_of_switch_tree(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where each rank sends its vector to switches
     that add in a tree, and receives the sum.
     """
@@ -275,26 +277,28 @@ def _figures_by_switch_tree(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
 
 
 ALGORITHMS = (
-    CollectiveAlgorithm("broadcast", "tree", partial(_figures_by_tree, 1), 0.018003),
+    CollectiveAlgorithm("broadcast", "tree", partial(_rounds_and_bytes_of_tree, 1), 0.018003),
     CollectiveAlgorithm(
         "broadcast",
         "recursive-doubling",
-        partial(_figures_by_parts, lambda p: 2 * _tree_rounds(p), 2),
+        partial(_rounds_and_bytes_of_parts, lambda p: 2 * _tree_rounds(p), 2),
         0.010006,
     ),
     CollectiveAlgorithm(
         "broadcast",
         "ring",
-        partial(_figures_by_parts, lambda p: _tree_rounds(p) + _ring_rounds(p), 2),
+        partial(_rounds_and_bytes_of_parts, lambda p: _tree_rounds(p) + _ring_rounds(p), 2),
         0.010008,
     ),
-    CollectiveAlgorithm("reduce", "tree", partial(_figures_by_tree, 1), 0.019803),
-    CollectiveAlgorithm("reduce", "rabenseifner", partial(_figures_by_rabenseifner, 1), 0.017105),
-    CollectiveAlgorithm("allreduce", "tree", partial(_figures_by_tree, 2), 0.037806),
+    CollectiveAlgorithm("reduce", "tree", partial(_rounds_and_bytes_of_tree, 1), 0.019803),
+    CollectiveAlgorithm(
+        "reduce", "rabenseifner", partial(_rounds_and_bytes_of_rabenseifner, 1), 0.017105
+    ),
+    CollectiveAlgorithm("allreduce", "tree", partial(_rounds_and_bytes_of_tree, 2), 0.037806),
     CollectiveAlgorithm(
         "allreduce",
         "recursive-doubling",
-        _figures_by_doubling,
+        _rounds_and_bytes_of_doubling,
         0.025804,
         order=NEAR_FIRST,
         check_of_eight=0.019803,
@@ -302,7 +306,7 @@ ALGORITHMS = (
     CollectiveAlgorithm(
         "allreduce",
         "rabenseifner",
-        partial(_figures_by_rabenseifner, 2),
+        partial(_rounds_and_bytes_of_rabenseifner, 2),
         0.023106,
         order=NEAR_FIRST,
         check_of_eight=0.011031,
@@ -310,32 +314,41 @@ ALGORITHMS = (
     CollectiveAlgorithm(
         "allreduce",
         "ring",
-        partial(_figures_by_parts, lambda p: 2 * _ring_rounds(p), 2),
+        partial(_rounds_and_bytes_of_parts, lambda p: 2 * _ring_rounds(p), 2),
         0.01051,
         order=RING,
     ),
     CollectiveAlgorithm(
-        "allreduce", "double-tree", _figures_by_two_trees, 0.012606, is_pipelined=True
+        "allreduce", "double-tree", _rounds_and_bytes_of_two_trees, 0.012606, is_pipelined=True
     ),
-    CollectiveAlgorithm("allreduce", "in-switch", _figures_by_switch, 0.007002, in_switch=True),
     CollectiveAlgorithm(
-        "allreduce", "switch-tree", _figures_by_switch_tree, 0.006002, in_switch=True
+        "allreduce", "in-switch", _rounds_and_bytes_of_switch, 0.007002, in_switch=True
+    ),
+    CollectiveAlgorithm(
+        "allreduce", "switch-tree", _rounds_and_bytes_of_switch_tree, 0.006002, in_switch=True
     ),
     CollectiveAlgorithm(
         "allgather",
         "recursive-doubling",
-        partial(_figures_by_parts, _tree_rounds, 1),
+        partial(_rounds_and_bytes_of_parts, _tree_rounds, 1),
         0.005003,
         order=PARTS,
     ),
     CollectiveAlgorithm(
-        "allgather", "ring", partial(_figures_by_parts, _ring_rounds, 1), 0.005005, order=RING
+        "allgather",
+        "ring",
+        partial(_rounds_and_bytes_of_parts, _ring_rounds, 1),
+        0.005005,
+        order=RING,
     ),
     CollectiveAlgorithm(
-        "reduce-scatter", "recursive-halving", partial(_figures_by_parts, _tree_rounds, 1), 0.005503
+        "reduce-scatter",
+        "recursive-halving",
+        partial(_rounds_and_bytes_of_parts, _tree_rounds, 1),
+        0.005503,
     ),
     CollectiveAlgorithm(
-        "reduce-scatter", "ring", partial(_figures_by_parts, _ring_rounds, 1), 0.005505
+        "reduce-scatter", "ring", partial(_rounds_and_bytes_of_parts, _ring_rounds, 1), 0.005505
     ),
     CollectiveAlgorithm(
         "alltoall",
@@ -347,7 +360,7 @@ ALGORITHMS = (
     CollectiveAlgorithm(
         "alltoall",
         "pairwise",
-        partial(_figures_by_parts, _ring_rounds, 1),
+        partial(_rounds_and_bytes_of_parts, _ring_rounds, 1),
         0.005005,
         order=PARTS,
     ),

@@ -367,7 +367,8 @@ def _at_all_stations(
     dtype: np.dtype[Any],
 ) -> tuple[Array, Array]:
     """Return the throughputs of all classes (P, R), and the queues of the closed classes at all
-    stations (P, R, K), where those of the open classes are not known yet.
+    stations (P, R, K); the entries of the open classes at stations that queue are 0 until they are
+    computed.
     """
     array_shape = network.service.shape
     queue = closed_solution.queue

@@ -117,9 +117,10 @@ class NetworkArrays:
 
     @property
     def servers_away(self) -> Array:
-        """The mean number of servers of each station that are away, (P, K): each goes away at the
-        rate of arrivals, or after the think time of a closed class, and never waits. A closed class
-        that does not interrupt services may wait and be away less; then the number is 0.
+        """The mean number of servers of each station that are away (P, K), if absences begin
+        without waiting: at the arrival rate of the class that stands for the absence, or after its
+        think time if it is closed. A closed class that cannot interrupt services counts as 0, since
+        its absences may wait.
         """
         if self.is_absence is None:
             return np.zeros((1, len(self.stations)))

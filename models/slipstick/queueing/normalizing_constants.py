@@ -525,14 +525,16 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
     return joined_values
 
 
-def convolved_with_station(series: Array, load: Array, pace: Array, speed: Array) -> Array:
+def convolved_with_station(
+    series: Array, load: Array, last_term_ratio: Array, speed: Array
+) -> Array:
     """Return the convolution of the series of the other stations with the series of a station of
     several speeds.
     """
     length = series.shape[1]
-    last_index = speed.shape[1] - 1
+    last_speed_index = speed.shape[1] - 1
     station_terms = terms(load, speed, length)
-    term_count = min(last_index, length)
+    term_count = min(last_speed_index, length)
     # A convolution of one row is a single call.
     if len(series) == 1:
         served_series = np.convolve(station_terms[0, :term_count], series[0])[None, :length]
@@ -542,15 +544,15 @@ def convolved_with_station(series: Array, load: Array, pace: Array, speed: Array
             served_series[:, term_index:] += (
                 station_terms[:, term_index, None] * series[:, : length - term_index]
             )
-    if last_index >= length:
+    if last_speed_index >= length:
         return served_series
     geometric_rest = np.zeros(series.shape, dtype=served_series.dtype)
     # Beyond its last speed the terms of a station fall by one factor each, so the rest of the sum
     # is a recurrence.
-    geometric_rest[:, last_index:] = (
-        station_terms[:, last_index, None] * series[:, : length - last_index]
+    geometric_rest[:, last_speed_index:] = (
+        station_terms[:, last_speed_index, None] * series[:, : length - last_speed_index]
     )
-    return served_series + geometric_recurrences(geometric_rest, pace)
+    return served_series + geometric_recurrences(geometric_rest, last_term_ratio)
 
 
 def check_size(closed_network: ClosedPart, with_marginals: bool = False) -> None:

@@ -348,15 +348,15 @@ def _worst_check_result(
             and abs(relative_error) <= 2 * relative_half_width
         ):
             verdict = AGREES if relative_half_width <= 2 * CERTAIN_HALF_WIDTH else UNDECIDED
-        least_half_width = _least_half_width(run.plan, column_sums[0])
+        least_relative_half_width = _least_relative_half_width(run.plan, column_sums[0])
         if verdict == DIFFERS and (
-            least_half_width > WIDEST_INTERVAL
+            least_relative_half_width > WIDEST_INTERVAL
             or abs(relative_error)
-            <= expected_time.tolerance + (1 + expected_time.is_exact) * least_half_width
+            <= expected_time.tolerance + (1 + expected_time.is_exact) * least_relative_half_width
         ):
             verdict = UNDECIDED
-        if verdict == UNDECIDED and least_half_width > relative_half_width:
-            half_width = least_half_width * estimate.mean
+        if verdict == UNDECIDED and least_relative_half_width > relative_half_width:
+            half_width = least_relative_half_width * estimate.mean
             estimate = Estimate(
                 estimate.mean, estimate.mean - half_width, estimate.mean + half_width
             )
@@ -373,7 +373,7 @@ def _worst_check_result(
     )
 
 
-def _least_half_width(plan: Plan, column_sums: Array) -> float:
+def _least_relative_half_width(plan: Plan, column_sums: Array) -> float:
     """Return the least half-width of the interval of a mean wait, relative to that wait, by
     heavy-traffic theory; see `slipstick.sim.heavy_traffic`. It is 0 where the theory does not
     apply.
@@ -470,11 +470,11 @@ def _verdicts_on_resources(
         value_name: _verdict_on_resource(difference)
         for value_name, difference in differences.items()
     }
-    least_half_width = _least_half_width(run.plan, run.sums().sum(axis=0))
+    least_relative_half_width = _least_relative_half_width(run.plan, run.sums().sum(axis=0))
     for value_name, verdict in verdict_by_name.items():
-        if verdict == DIFFERS and value_name.startswith(WAIT) and least_half_width:
-            is_noise = least_half_width > WIDEST_INTERVAL or (
-                abs(differences[value_name].mean) <= VALUE_TOLERANCE + least_half_width
+        if verdict == DIFFERS and value_name.startswith(WAIT) and least_relative_half_width:
+            is_noise = least_relative_half_width > WIDEST_INTERVAL or (
+                abs(differences[value_name].mean) <= VALUE_TOLERANCE + least_relative_half_width
             )
             verdict_by_name[value_name] = UNDECIDED if is_noise else DIFFERS
     return verdict_by_name

@@ -1066,7 +1066,7 @@ class OrderedQueue(StationState):
         super().__init__(service_time_by_class, class_count, speed_by_number)
         self.discipline = discipline
         self.width = most_present
-        self.served_places = min(
+        self.served_place_count = min(
             len(speed_by_number) - 1
             if (speed_by_number == np.arange(len(speed_by_number))).all()
             else 1,
@@ -1100,7 +1100,7 @@ class OrderedQueue(StationState):
 
     def work(self, rows: Rows) -> Array:
         return self._speed_per_place(rows)[:, None] * self._sum_by_class(
-            rows[:, : self.served_places]
+            rows[:, : self.served_place_count]
         )
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
@@ -1111,7 +1111,7 @@ class OrderedQueue(StationState):
         """Return the speed of service at each place that is served [1] [rows]."""
         customer_counts = self.length(rows)
         speed: Array = self.total_speed(customer_counts) / np.clip(
-            customer_counts, 1, self.served_places
+            customer_counts, 1, self.served_place_count
         )
         return speed
 
@@ -1133,7 +1133,7 @@ class OrderedQueue(StationState):
         in service, unless it preempts them.
         """
         customer_counts = self.length(rows)
-        first_index = 0 if self.discipline.preemptive else self.served_places
+        first_index = 0 if self.discipline.preemptive else self.served_place_count
         if self.discipline.order == ARRIVAL:
             return customer_counts
         if self.discipline.order == REVERSE:
@@ -1150,7 +1150,7 @@ class OrderedQueue(StationState):
         a customer that leaves.
         """
         speed = self._speed_per_place(rows)
-        for position in range(self.served_places):
+        for position in range(self.served_place_count):
             for code, (class_index, phase) in enumerate(self.class_and_phase_by_code):
                 if phase < 0:
                     continue
@@ -1183,7 +1183,7 @@ class OrderedQueue(StationState):
         code = self.code_by_class_and_phase[
             class_index, -1 if (class_index, -1) in self.code_by_class_and_phase else 0
         ]
-        for position in range(self.served_places, self.width):
+        for position in range(self.served_place_count, self.width):
             origin_indices = np.flatnonzero(rows[:, position] == code)
             if len(origin_indices):
                 remaining_columns = np.delete(rows[origin_indices], position, axis=1)
@@ -1215,17 +1215,17 @@ class OrderedQueue(StationState):
         """Yield the rows after the first phase is drawn of the customer whose service begins; there
         is at most one such customer in a row.
         """
-        beginning_class = np.zeros(len(rows), dtype=np.int64)
+        class_number_or_zero = np.zeros(len(rows), dtype=np.int64)
         beginning_place = np.zeros(len(rows), dtype=np.int64)
-        for served_place in range(self.served_places):
+        for served_place in range(self.served_place_count):
             for (class_index, phase), code in self.code_by_class_and_phase.items():
                 if phase < 0:
                     is_beginning = rows[:, served_place] == code
-                    beginning_class[is_beginning], beginning_place[is_beginning] = (
+                    class_number_or_zero[is_beginning], beginning_place[is_beginning] = (
                         class_index + 1,
                         served_place,
                     )
-        unchanged_indices = np.flatnonzero(beginning_class == 0)
+        unchanged_indices = np.flatnonzero(class_number_or_zero == 0)
         if len(unchanged_indices):
             yield (
                 unchanged_indices,
@@ -1233,7 +1233,7 @@ class OrderedQueue(StationState):
                 np.ones(len(unchanged_indices)),
             )
         for class_index, service_time in self.service_time_by_class.items():
-            origin_indices = np.flatnonzero(beginning_class == class_index + 1)
+            origin_indices = np.flatnonzero(class_number_or_zero == class_index + 1)
             for phase, probability in enumerate(service_time.start):
                 if len(origin_indices) and probability != 0:
                     rows_after = rows[origin_indices]
@@ -1250,8 +1250,10 @@ class OrderedQueue(StationState):
         """Return rows in which the customers in service are sorted, unless services are
         interrupted, so that states that differ only in the servers of customers become one.
         """
-        if self.served_places > 1 and not self.discipline.preemptive:
-            rows[:, : self.served_places] = -np.sort(-rows[:, : self.served_places], axis=1)
+        if self.served_place_count > 1 and not self.discipline.preemptive:
+            rows[:, : self.served_place_count] = -np.sort(
+                -rows[:, : self.served_place_count], axis=1
+            )
         return rows
 
 

@@ -137,15 +137,18 @@ class Calibration:
     Parameters
     ----------
     core_numbers : numbers of the cores
-    seconds : approximate time that all kernels together may take [s]
+    measurement_seconds : approximate time that all kernels together may take [s]
     largest_set_size : size of the largest set of bytes that is read at random [B]
     """
 
     def __init__(
-        self, core_numbers: Sequence[int], seconds: float, largest_set_size: int = LARGEST_SET
+        self,
+        core_numbers: Sequence[int],
+        measurement_seconds: float,
+        largest_set_size: int = LARGEST_SET,
     ) -> None:
         self.cores = Cores(core_numbers, largest_set_size)
-        self.seconds = seconds
+        self.measurement_seconds = measurement_seconds
         self.largest_set_size = largest_set_size
         self.core_count = len(core_numbers)
 
@@ -255,7 +258,7 @@ class Calibration:
 
     def _run_kernels(self, timed_kernels: list[TimedKernel], part_count: int = 3) -> list[Timing]:
         """Run kernels in turn, `PASSES` times in all, and return the times of each kernel."""
-        seconds_per_run = self.seconds / part_count / (PASSES * len(timed_kernels))
+        seconds_per_run = self.measurement_seconds / part_count / (PASSES * len(timed_kernels))
         for timed_kernel in timed_kernels * PASSES:
             self.cores.measure(timed_kernel, seconds_per_run)
         for timing in (timed_kernel.timing for timed_kernel in timed_kernels):

@@ -432,17 +432,17 @@ def predict_rows(task: EstimationTask, fit: _Fit, row_indices: RowIndices) -> tu
     return mean_logs, np.sqrt(np.maximum(mean_squares - mean_logs**2, 1e-12))
 
 
-def _weights_of_owner(fit: _Fit, own_choice_index: int, owner: str, choice: UnknownChoice) -> Array:
+def _weights_of_owner(fit: _Fit, choice_index: int, owner: str, choice: UnknownChoice) -> Array:
     """Return the weight of each value of a choice for an owner; a new owner has the mean weights of
     the others.
     """
-    if (own_choice_index, owner) in fit.weights:
-        return fit.weights[own_choice_index, owner]
+    if (choice_index, owner) in fit.weights:
+        return fit.weights[choice_index, owner]
     all_weights = np.array(
         [
             weights
-            for (choice_index, _), weights in fit.weights.items()
-            if choice_index == own_choice_index
+            for (fitted_choice_index, _), weights in fit.weights.items()
+            if fitted_choice_index == choice_index
         ]
     )
     return np.asarray((all_weights.sum(axis=0) + 1 / len(choice.values)) / (len(all_weights) + 1))

@@ -149,8 +149,8 @@ class _TimedCommand(NamedTuple):
         return rank_index, word_index
 
     def _thread_options(self) -> list[re.Match[str]]:
-        """List the matches of the options that count threads. Options of one letter count only
-        behind the program, and those of srun only before the program.
+        """List the matches of options that set the number of threads. One-letter options are
+        recognized only after the program's name, those of srun only before it.
         """
         _, program_index = self._indices_of_ranks_and_program()
         command = " ".join(self.words)

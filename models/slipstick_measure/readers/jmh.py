@@ -116,7 +116,8 @@ def _csv_results(input_file: Reading) -> Iterator[_JmhResult]:
 
 
 def _table_results(input_file: Reading) -> Iterator[_JmhResult]:
-    """Yield the results in the tables that JMH prints, with the threads of the runs above each.
+    """Yield the results in the tables that JMH prints, each with the number of threads of the runs
+    that are printed above its table.
 
     Columns are told from the right: units, an error, a score, how many samples; between the name
     and the mode stand the parameters, one word each.

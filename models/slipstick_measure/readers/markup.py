@@ -757,8 +757,8 @@ def _with_counts_above_times(texts: Sequence[str]) -> Sequence[str]:
 
 
 def line_of_count_without_time(texts: Sequence[str]) -> int:
-    """Return the number of the first line that tells a number of processors and is followed by
-    another before a time is told, where other such lines have times; 0 if there is none.
+    """Return the number of the first line with a processor count that has no time before the next
+    count, if other counts have times; 0 if there is none.
     """
     count_line_count, lines_without_time, has_times = 0, list[int](), False
     waiting_line = 0

@@ -358,8 +358,8 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     ------
     SpecError : no such file, too large, empty, or not text
     """
-    if binary := description_of_binary_file(path):
-        raise SpecError([Problem(shown_name(path), 1, 1, "", binary)])
+    if binary_description := description_of_binary_file(path):
+        raise SpecError([Problem(shown_name(path), 1, 1, "", binary_description)])
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
     text = _COLOUR_SEQUENCE.sub("", text.replace("\r\n", "\n"))
     text = _without_rank_labels(_without_log_prefixes(text))

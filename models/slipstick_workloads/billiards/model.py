@@ -324,10 +324,10 @@ class _Steps:
             return {"access": access_count * self.cache.hit}
         hit_times = [*(cache_level.hit for cache_level in self.cache.inner), self.cache.hit]
         extra_time: Expr = zero(TIME)
-        for cache_level, (hit, outer_hit) in zip(
+        for cache_level, (hit_time, outer_hit_time) in zip(
             self.cache.inner, pairwise(hit_times), strict=True
         ):
-            extra_time += self._share_outside_cache(cache_level.size) * (outer_hit - hit)
+            extra_time += self._share_outside_cache(cache_level.size) * (outer_hit_time - hit_time)
         return {"access": access_count * hit_times[0], "local": access_count * extra_time}
 
     def _share_outside_cache(self, cache_size: Expr) -> Expr:

@@ -248,12 +248,14 @@ class BilliardSimulation:
         self.time = collision.time
         self.table.collide(pair, self.time)
         affected_pairs = [
-            neighbour for neighbour in (pair - 1, pair, pair + 1) if neighbour in self.table.pairs
+            affected_pair
+            for affected_pair in (pair - 1, pair, pair + 1)
+            if affected_pair in self.table.pairs
         ]
-        for neighbour in affected_pairs:
-            self.queue.remove(neighbour)
-        for neighbour in affected_pairs:
-            self._queue_next_collision(neighbour, cause=self.collisions_done)
+        for affected_pair in affected_pairs:
+            self.queue.remove(affected_pair)
+        for affected_pair in affected_pairs:
+            self._queue_next_collision(affected_pair, cause=self.collisions_done)
         self.collisions_done += 1
         return collision
 

@@ -894,7 +894,7 @@ def _parallel_estimates(
     simulated_account: _SimulatedAccount,
 ) -> dict[str, Estimate]:
     """Estimate occupation, overlap and bubbles, and efficiency and speed-up where they differ from
-    the account.
+    those that the account gives.
 
     The mean time of all executed steps is known from the model; times, the account and pipelines
     are from the run.

@@ -192,8 +192,8 @@ class Builder:
         self._stations += [station] * copies
 
     def add_lock(self, lock_name: str, implementation: LockImplementation | None = None) -> None:
-        """Add a lock. If its word lies at the node of a processor, a tally counts the accesses to
-        the word; local accesses also count as refused.
+        """Add a lock. If its word lies at the node of a processor, a tally counts all accesses
+        to the word, and, in its counter of refusals, the local ones.
         """
         self._lock_entry_by_name[lock_name] = (
             len(self._lock_entry_by_name),

@@ -303,12 +303,15 @@ class _TextReader:
 
     def _read_share(self, letter: str) -> None:
         """Read a group of tasks with its share of a processor."""
-        token = self.take_name("a group")
-        share = self.take_amount("a share")
+        group_token = self.take_name("a group")
+        share_amount = self.take_amount("a share")
         is_capped = self.take_sign("c")
         processor = self.take_name("a processor").text
         self.network.add(
-            "group", ProcessorShare(token.text, token.line, processor, share.value, is_capped)
+            "group",
+            ProcessorShare(
+                group_token.text, group_token.line, processor, share_amount.value, is_capped
+            ),
         )
 
     def _read_task(self, letter: str) -> None:
