@@ -38,12 +38,13 @@ OF_THE_SOURCE = " of the source"
 
 class ComparedNumber(NamedTuple):
     """A value in base units with the ends of its confidence interval, which equal the value unless
-    it was simulated.
+    it was simulated, and the error that a comparison allows for an approximation.
     """
 
     value: float
     low: float
     high: float
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,9 @@ class StatementsResult(QuestionResult):
         quoted_statement = textwrap.shorten(
             row.says, _MOST_QUOTED_LETTERS, placeholder=" ..."
         ).rstrip(".")
-        is_true = {YES: "it is true", NO: "it is not true"}.get(word, "it is undecided")
+        is_true = {YES: "it is true that", NO: "it is not true that"}.get(
+            word, "it is undecided whether"
+        )
         # One value is known to miss by the verdict.
         miss_mark = " (not so)" if ", " in row.computed else ""
         computed_text = row.computed.replace(" (miss)", miss_mark)
@@ -130,7 +133,7 @@ class StatementsResult(QuestionResult):
             )
         return TitleAnswer(
             word,
-            f"{is_true} that {quoted_statement[:1].lower()}{quoted_statement[1:]};"
+            f"{is_true} {quoted_statement[:1].lower()}{quoted_statement[1:]};"
             f" computed: {computed_text}",
         )
 
@@ -548,11 +551,20 @@ class _Sentence:
         if answer.failed or number is None:
             return None
         low, high = answer.ends(value_name)
+        # Answers are ordered only beyond the error of an approximation.
+        is_compared = self.spec.form in ("above", "below", "greatest", "smallest")
+        is_approximate = is_compared and low is None and not answer.exact
         return ComparedNumber(
             number,
             number if low is None else low,
             number if high is None else high,
+            _LEAST_ERROR * abs(number) if is_approximate else 0.0,
         )
+
+
+_LEAST_ERROR = 0.005
+"""Relative error that every approximation has at least: two that differ by less than twice of it
+are not ordered. Chosen here; mean value errs by more in most models (`MEASURED_ERRORS`)."""
 
 
 def _exact_number(value: float) -> ComparedNumber:
@@ -587,6 +599,8 @@ def _ratio_of_values(
         numerator.value / denominator.value,
         numerator.low / denominator.high,
         numerator.high / denominator.low,
+        (numerator.error + denominator.error * numerator.value / denominator.value)
+        / denominator.value,
     )
 
 
@@ -600,9 +614,11 @@ def _lies_between(
     """
     if value is None or lower is None or upper is None:
         return None
-    if value.low > lower.high and value.high < upper.low:
+    errors_below, errors_above = value.error + lower.error, value.error + upper.error
+    if value.low > lower.high + errors_below and value.high < upper.low - errors_above:
         return True
-    return False if value.high <= lower.low or value.low >= upper.high else None
+    is_outside = value.high <= lower.low - errors_below or value.low >= upper.high + errors_above
+    return False if is_outside else None
 
 
 def _condition_in_words(spec: StatementSpec, number_by_key: Mapping[str, Given]) -> str:

@@ -245,7 +245,10 @@ class ChooseResult(QuestionResult):
             is_count = is_plural(meaning.partition(" ")[0]) or is_plural(meaning)
             adjective = "fewest" if is_count else "least"
         is_plural_verb = len(first_choice.units) > 1 or adjective == "fewest"
-        beginning = f"the {adjective} {'are' if is_plural_verb else 'is'}"
+        certainty = ""
+        if adjective == "cheapest" and any(choice.undecided for choice in choices):
+            certainty = f"that surely {'suffice' if is_plural_verb else 'suffices'} "
+        beginning = f"the {adjective} {certainty}{'are' if is_plural_verb else 'is'}"
         if first_case:
             beginning = f"{first_case}: {beginning}"
         if self.choices_are_alternatives and first_case:

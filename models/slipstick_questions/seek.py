@@ -1474,7 +1474,11 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     trend_in_words = (
         f" along the trend {as_words(first_search.trend)}" if first_search.has_trend_named else ""
     )
-    beginning = f"{capitalized(_condition_clause(first_search, words))}{trend_in_words}"
+    # A projection has the band over the draws of the rates; a search has their middle values.
+    rates_in_words = ", at the stated rates," if first_search.of == YEAR else ""
+    beginning = (
+        f"{capitalized(_condition_clause(first_search, words))}{trend_in_words}{rates_in_words}"
+    )
     range_of_first = _range_of_condition_text(first_search, words, True)
     if not further_searches:
         separator = "" if first_search.changes else ":"

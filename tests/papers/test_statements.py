@@ -394,3 +394,22 @@ def test_each_of_the_44_earlier_misses_is_on_the_page_with_what_changed() -> Non
     assert {row["statement"] for row in rows} == set(
         re.findall(r"^- \*\*(\S+)\*\* \(", section, re.MULTILINE)
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "error", "verdict"),
+    [
+        (1.02, 1.0, 0.005, True),
+        (1.009, 1.0, 0.005, None),
+        (1.0, 1.009, 0.005, None),
+        (1.0, 1.02, 0.005, False),
+        (1.0006, 1.0, 0.0, True),
+    ],
+)
+def test_approximations_are_ordered_only_beyond_their_error(
+    first: float, second: float, error: float, verdict: bool | None
+) -> None:
+    value, limit = (
+        ComparedNumber(number, number, number, error * number) for number in (first, second)
+    )
+    assert _lies_between(value, limit, ComparedNumber(9.0, 9.0, 9.0)) is verdict

@@ -190,6 +190,7 @@ TOO_LARGE = UnmetRequirement(
 PARTLY_BROKEN = tuple(replace(part, is_everywhere=False) for part in (NOT_EVEN, TOO_LARGE))
 KEPT = "99 % of requests are answered within 265 (259 to 272) ms (limit 300 ms)"
 CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
+SURELY_CHEAPEST = CHEAPEST.replace("cheapest are", "cheapest that surely suffice are")
 
 
 @pytest.mark.parametrize(
@@ -228,8 +229,8 @@ CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
         (
             (replace(CHOICE, undecided=(CHEAPER,)),),
             (
-                f"The {CHEAPEST}; it is undecided whether 2 web servers and 4 app servers would be "
-                "better"
+                f"The {SURELY_CHEAPEST}; it is undecided whether 2 web servers and 4 app servers"
+                " would be better"
             ),
         ),
         (

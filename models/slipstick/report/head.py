@@ -468,8 +468,11 @@ _PROJECTION = "project"  # compares each case with itself
 _ASK_NO_CHOICE = {_PROJECTION, "rank"}
 """Questions that compare no cases with each other."""
 
-_WHICH = late_pattern(r"which\b", re.IGNORECASE)
-"""How a title begins that asks for one of the cases."""
+_WHICH = late_pattern(
+    r"which\b|(?:for|from|up to|at|with|beyond) (?:which|what)\b.*\b(?:bett|fast)er\b",
+    re.IGNORECASE,
+)
+"""How a title begins that asks for one of the cases, or where one of them is better."""
 
 _BEST = late_pattern(
     r"\b(?:best|better|most|least|(?:fast|slow|short|high|low|cheap)(?:er|est))\b", re.IGNORECASE
@@ -990,11 +993,11 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     questions_with_estimates = [
         question for question in results.questions.values() if question.estimates
     ]
-    has_intervals = any(
-        case_answer.exact and has_width(case_answer.ends(name))
-        for case_answer in answers
+    names_with_interval = [
+        name
         for name in value_names
-    )
+        if any(case.exact and has_width(case.ends(name)) for case in answers)
+    ]
     if methods_and_exactness and all(is_exact for _, is_exact in methods_and_exactness):
         # In the order of their first use, without repetition.
         method_names = dict.fromkeys(_method_words(method) for method, _ in methods_and_exactness)
@@ -1003,8 +1006,9 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         exactness_clause = f"the formulas of the model are solved exactly, by {methods_phrase}"
         doubts = ["its fitted parameters are estimates"] if questions_with_estimates else []
         doubts += _assumption_clauses(answers, results.words)
-        if has_intervals and not questions_with_estimates:
-            doubts.append("some values have an interval")
+        if names_with_interval and not questions_with_estimates:
+            values_text = join_phrases([*map(results.words.value, names_with_interval)])
+            doubts.append(f"approximate, with an interval: {values_text}")
         clause_list[:0] = [exactness_clause, *doubts]
     clause_list += _loss_clauses(answers, results.sweeps)
     examined_cases = {

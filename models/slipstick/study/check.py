@@ -171,11 +171,9 @@ def note_on_title(study: StudySpec) -> str:
         "statements" in question_names and "sample" not in question_names
     )
     # A search has the condition only, and the title may ask for its opposite.
-    searches = [*dict(study.questions.get("seek") or {}).values()]
-    is_opposite_possible = all(
-        may_ask_for_opposite(study.title, condition)
-        for condition in ("", *(search.where for search in searches[:1]))
-    )
+    searches = (study.questions.get("seek") or {}).values()
+    condition = next((search.where for search in searches), "")
+    is_opposite_possible = may_ask_for_opposite(study.title, condition)
     is_searched = {"seek", "choose", "fits"} & question_names and not is_opposite_possible
     if (
         not asks_yes_or_no(study.title)

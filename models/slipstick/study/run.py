@@ -566,7 +566,7 @@ _QUESTIONS_BY_TITLE_PATTERN = {
         "fits",
         "scale",
     ),
-    r"\bwhy\b|\bwhat limits\b": ("bottleneck", "measured"),
+    r"\bwhy\b|\bwhat limits\b|\bbottlenecks?\b": ("bottleneck", "measured"),
     r"\bhelps?\b": ("rank",),
     r"\b(will|years|ahead)\b|^when\b": ("project", "seek"),
 }

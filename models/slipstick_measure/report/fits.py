@@ -382,18 +382,28 @@ def prediction_table(time_fits: Fitting, words: Words) -> Decision | None:
         name in best_answer.values for name in efficiency_names
     ):
         return None
-    rows = [
-        [
-            words.member_count(processor_count),
-            *(
-                value_amount(name, value.value, value.unit, value.ends)
-                for name in (f"{_TIME_NAME_PREFIX}{processor_count:g}]", efficiency_name)
-                for value in [best_answer.values[name]]
-            ),
-        ]
-        for processor_count, efficiency_name in zip(processor_counts, efficiency_names, strict=True)
-    ]
-    return ["", "time", "efficiency"], rows
+    rows = []
+    for processor_count, efficiency_name in zip(processor_counts, efficiency_names, strict=True):
+        efficiency = best_answer.values[efficiency_name]
+        rows.append(
+            [
+                words.member_count(processor_count),
+                _prediction_cell(time_fits, f"{_TIME_NAME_PREFIX}{processor_count:g}]"),
+                value_amount(efficiency_name, efficiency.value, efficiency.unit, efficiency.ends),
+            ]
+        )
+    return ["", "throughput" if time_fits.rate else "time", "efficiency"], rows
+
+
+def _prediction_cell(time_fits: Fitting, name: str) -> str:
+    """Return a predicted time, or a throughput where throughputs were measured, with its interval
+    as a cell of a table.
+    """
+    predicted_time = time_fits.answers[0].values[name]
+    if time_fits.rate is None:
+        return value_amount(name, predicted_time.value, predicted_time.unit, predicted_time.ends)
+    prediction, ends_text = _prediction_and_ends(time_fits, name, predicted_time, "to")
+    return f"{prediction} ({ends_text})" if ends_text else prediction
 
 
 def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
