@@ -237,6 +237,12 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
     return Question(solve, points=len(sweep_by_case) * len(axis.values))
 
 
+_WAY_OUT_WITH_ARRIVALS = (
+    "With arrivals, the resource with the highest utilization limits them: write utilization[NAME]"
+    " under answer, or search the largest arrivals with seek"
+)
+
+
 def _reason_without_analysis(model: object) -> str:
     """Return the reason why bottleneck analysis does not apply to a model; empty if it applies."""
     if isinstance(model, QueueingNetwork):
@@ -248,10 +254,14 @@ def _reason_without_analysis(model: object) -> str:
         return (
             ""
             if has_single_closed_class
-            else "has several classes or arrivals; a bottleneck is that of one closed class"
+            else "has several classes or arrivals; a bottleneck is that of one closed class."
+            f" {_WAY_OUT_WITH_ARRIVALS}"
         )
     if not (isinstance(model, Model) and len(model.population.groups) == 1):
-        return "is no closed population of processors; a bottleneck is that of one cycle"
+        return (
+            "is no closed population of processors; a bottleneck is that of one cycle."
+            f" {_WAY_OUT_WITH_ARRIVALS}"
+        )
     has_limiting_resource = CompiledBounds(model).causes != (_SPAN_NAME,)
     return (
         ""

@@ -288,7 +288,13 @@ def read(rank_spec: RankSpec, study: StudyContext) -> Question:
     """
     technologies = ["", *rank_spec.under] if rank_spec.changes else []
     problems = [
-        study.problem(place, "this draws changes of rank, and there are none under that technology")
+        study.problem(
+            place,
+            f"this draws changes of rank under the technology {picture.under!r}, which is not under"
+            " rank.under"
+            if rank_spec.changes
+            else "this draws the changes of rank; write them under changes of rank",
+        )
         for place, picture in study.pictures(ChangesSpec)
         if picture.under not in technologies
     ]
