@@ -60,8 +60,8 @@ class SolvedChoices:
 
 def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Words) -> Figure:
     """Draw the limited value against the objective, in a panel for each case: a filled mark for
-    each point that meets all conditions, an open one for the others, and a ring around the chosen
-    point.
+    each point that meets all conditions, a grey one where the interval of the value contains the
+    limit, an open one for the others, and a ring around the chosen point.
 
     Parameters
     ----------
@@ -124,24 +124,39 @@ def _draw_points(
     choice : of the case
     horizontal_factor, vertical_factor : of the units of the objective and of the limited value
     """
-    from slipstick_pictures.look import draw_intervals
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 
     horizontal_values, (middle_values, low_ends, high_ends) = (
         choice.objectives / horizontal_factor,
         choice.values / vertical_factor,
     )
-    for meets_limits, fill_colour, label in (
-        (False, "white", "fails"),
-        (True, "black", "meets all conditions"),
+    limit = float(choice.limits[0])
+    is_undecided = (
+        choice.has_one_limit
+        & ~choice.meets_all
+        & (choice.values[1] < limit)
+        & (limit < choice.values[2])
+    )
+    for is_drawn, fill_colour, label in (
+        (~choice.meets_all & ~is_undecided, "white", "fails"),
+        (is_undecided, "0.7", "undecided"),
+        (choice.meets_all, "black", "meets all conditions"),
     ):
-        is_drawn = choice.meets_all == meets_limits
         style: dict[str, Any] = {"color": "black", "markerfacecolor": fill_colour, "label": label}
         if is_drawn.any():
             axes.plot(
                 horizontal_values[is_drawn], middle_values[is_drawn], "o", markersize=5, **style
             )
-    draw_intervals(axes, horizontal_values, middle_values, low_ends, high_ends)
+    # The points are no curve, so that each has its own interval and no band.
+    has_interval = low_ends < high_ends
+    axes.vlines(
+        horizontal_values[has_interval],
+        low_ends[has_interval],
+        high_ends[has_interval],
+        color="0.6",
+        linewidth=1.0,
+        zorder=0,
+    )
     if choice.meets_all.any():
         best_index = int(np.argmin(np.where(choice.meets_all, choice.objectives, np.inf)))
         ring_style: dict[str, Any] = {
@@ -156,7 +171,6 @@ def _draw_points(
             markersize=12,
             **ring_style,
         )
-    limit = float(choice.limits[0])
     if choice.has_one_limit:
         points = [*axes.lines]
         axes.axhline(
