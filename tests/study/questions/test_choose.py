@@ -16,6 +16,7 @@ from slipstick.results.sweep import Sweep
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
+from slipstick_questions.choices_picture import SolvedChoices, choices_figure
 from slipstick_questions.choose import ChooseResult, ChosenPoints
 from slipstick_questions.specs import ChoicesPictureSpec
 from tests.heads import paths_in
@@ -666,4 +667,26 @@ def test_a_further_case_names_its_quantities_and_the_value_that_is_limited(folde
     assert headline.endswith(
         f"More: {web:g} web servers, {app:g} app servers and {db:g} db servers, cost {cost:g}"
         f", {time:.4g} ms"
+    )
+
+
+def test_a_picture_draws_points_whose_interval_contains_the_limit_as_undecided() -> None:
+    values = np.array([[250.0, 290.0, 340.0], [240.0, 270.0, 330.0], [260.0, 310.0, 350.0]])
+    choices = SolvedChoices(
+        "cost",
+        "time",
+        "1",
+        "s",
+        np.array([3.0, 2.0, 1.0]),
+        values,
+        np.full(3, 300.0),
+        np.array([True, False, False]),
+    )
+    figure = choices_figure({"base": choices}, "Time against cost", Words())
+    (axes,) = [axes for axes in figure.axes if axes.lines]
+    points = {str(line.get_label()): list(line.get_xdata()) for line in axes.lines}
+    assert (points["meets all conditions"], points["undecided"], points["fails"]) == (
+        [3.0],
+        [2.0],
+        [1.0],
     )
