@@ -177,7 +177,6 @@ def _with_second_answer(
     first_line, *further_lines = lines
     first_questions = {name for name, line in names_and_lines if line in first_line}
     for name, line in names_and_lines:
-        # A question may have several headlines; the second answer is that of another question.
         if name not in first_questions and line in further_lines:
             further_lines.remove(line)
             return [f"{first_line.rstrip('.')}; {uncapitalized(line)}", *further_lines]
