@@ -16,11 +16,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, StringConstraints
 
 from slipstick.errors import KeyMeaning, ModelError
-from slipstick.expression.nodes import (
-    COUNT,
-    TIME,
-    Expr,
-)
+from slipstick.expression.nodes import COUNT, TIME, Expr
 from slipstick.extensions import Registry
 from slipstick.model import system
 from slipstick.model.system import buffer
