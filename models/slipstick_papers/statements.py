@@ -30,6 +30,7 @@ from slipstick.schema.kinds.study import columns_in
 from slipstick.schema.text import node_at
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
+from slipstick.vocabulary import MEAN_VALUE
 from slipstick_papers.page import STATEMENTS, StatementRow, summary_of_statements, verdicts_of
 from slipstick_papers.specs import StatementSpec
 
@@ -551,9 +552,12 @@ class _Sentence:
         if answer.failed or number is None:
             return None
         low, high = answer.ends(value_name)
-        # Answers are ordered only beyond the error of an approximation.
+        # Mean value errs by another amount in each answer; what a closed form neglects, it neglects
+        # in all.
         is_compared = self.spec.form in ("above", "below", "greatest", "smallest")
-        is_approximate = is_compared and low is None and not answer.exact
+        is_approximate = (
+            is_compared and low is None and not answer.exact and answer.method == MEAN_VALUE
+        )
         return ComparedNumber(
             number,
             number if low is None else low,
@@ -563,7 +567,7 @@ class _Sentence:
 
 
 _LEAST_ERROR = 0.005
-"""Relative error that every approximation has at least: two that differ by less than twice of it
+"""Relative error that answers by mean value have at least: two that differ by less than twice of it
 are not ordered. Chosen here; mean value errs by more in most models (`MEASURED_ERRORS`)."""
 
 
