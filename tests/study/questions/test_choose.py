@@ -684,7 +684,7 @@ def test_a_picture_draws_points_whose_interval_contains_the_limit_as_undecided()
     )
     figure = choices_figure({"base": choices}, "Time against cost", Words())
     (axes,) = [axes for axes in figure.axes if axes.lines]
-    points = {str(line.get_label()): list(line.get_xdata()) for line in axes.lines}
+    points = {str(line.get_label()): np.asarray(line.get_xdata()).tolist() for line in axes.lines}
     assert (points["meets all conditions"], points["undecided"], points["fails"]) == (
         [3.0],
         [2.0],
