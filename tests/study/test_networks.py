@@ -142,8 +142,12 @@ def test_what_would_help_most_is_ranked(study: Path) -> None:
         - run_with(study, "classes.jobs.population: 10")
         / run_with(study, "classes.jobs.population: 20")
     )
-    # Half a server cannot be tried, so nothing is said of it.
-    assert not any(path.endswith(".servers") for path in (*by_path, *ranking.idle))
+    # Half a server cannot be tried, but twice as many can.
+    servers = by_path["stations.cpu.servers"]
+    assert (servers.point["change"], servers.point["without an answer"]) == ("twice", "half")
+    assert servers["time_saved"] == pytest.approx(
+        1 - run_with(study, "stations.cpu.servers: 2") / run_with(study, "stations.cpu.servers: 1")
+    )
 
 
 def run_with(study: Path, setting: str) -> float:
