@@ -456,12 +456,18 @@ def _likely_stations(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
     )
 
 
+_RESIDUAL_OF_ROUNDING = 1e-9
+"""Relative residual below which a fit passes through a row: a minimizer ends at about 1e-15, and no
+measured time has nine digits."""
+
+
 def _akaike_criterion_of_rows(fitted_formula: FittedFormula) -> float:
     """Return Akaike's criterion of a fit, corrected for few observations; uncorrected if the rows
-    are too few for the correction.
+    are too few for the correction. Fits that pass through all rows have the same criterion: what is
+    left of their residuals is rounding, which differs from library to library.
     """
     row_count = len(fitted_formula.residuals)
-    sum_of_squares = max(fitted_formula.sum_of_squares, row_count * np.finfo(float).eps ** 2)
+    sum_of_squares = max(fitted_formula.sum_of_squares, row_count * _RESIDUAL_OF_ROUNDING**2)
     return (
         fitted_formula.aicc
         if np.isfinite(fitted_formula.aicc)
