@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick_measure.commands.measured import servers_of
+from slipstick_measure.fit.loads import _likely_stations
 from slipstick_measure.formats import LOAD_FORMATS, load_test, read
 from slipstick_measure.imports.loads import _ComputedTime, load_spec
 from slipstick_measure.loads import (
@@ -430,3 +434,19 @@ def test_a_percentile_of_the_network_is_compared_with_the_measured_one(tmp_path:
     assert errors
     assert max(map(abs, errors)) < 10
     assert not any("differ by up to" in note for note in imported.notes)
+
+
+@pytest.mark.parametrize(("worse_residual", "count"), [(4e-15, 2), (1e-11, 2), (1e-6, 1)])
+def test_fits_through_all_rows_are_told_apart_by_no_rounding(
+    worse_residual: float, count: int
+) -> None:
+    """Two rows leave no residual: what is left is the last digit, which libraries round apart."""
+    stations: Any = [
+        SimpleNamespace(
+            fitted_formula=SimpleNamespace(
+                residuals=[residual] * 2, sum_of_squares=2 * residual**2, aicc=math.inf
+            )
+        )
+        for residual in (0.0, worse_residual)
+    ]
+    assert len(_likely_stations(stations)) == count
