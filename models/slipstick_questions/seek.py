@@ -708,7 +708,9 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
     varied = _VariedCase(track.case, track.values)
     base_there = None
     if BASE_THERE in spec.where:
-        base_track = trended_case(BASE, trend_spec, base_year, (*place, "base_year"), study)
+        year_place = (*place, "base_year")
+        year_of_base = base_year_of_case(BASE, spec.base_year, year_place, study)
+        base_track = trended_case(BASE, trend_spec, year_of_base, year_place, study)
         base_there = _VariedCase(base_track.case, base_track.values)
     condition = _condition_of_search(spec, place, varied, base_there, study)
     rates_outside = rates_outside_periods(track.trend, base_year, places)

@@ -823,3 +823,16 @@ def test_uncertain_settings_shared_by_both_cases_leave_the_crossing_where_it_is(
     # The tick scales both times, so that it cancels in each draw.
     assert crossing.value == pytest.approx(192, rel=1e-9)
     assert [crossing.low, crossing.high] == [pytest.approx(192, rel=0.02)] * 2
+
+
+def test_cases_are_compared_in_the_same_year(folder: Path) -> None:
+    search = seek(
+        "of: year, trend: trend.yaml, base_year: 2005, from: 2005, to: 2050, cases: [few],"
+        " where: time <= base_there.time",
+        "cases: {few: {parameters.computing: 12 ms, parameters.latency: 2 us}}",
+    )
+    (crossing,) = search.crossings
+    # 6 ms / (1.4^5 1.1^t) more computing is as long as 0.72 ms / 1.05^(5 + t) less latency
+    t = math.log(6 / 0.72 / 1.4**5 * 1.05**5) / math.log(1.1 / 1.05)
+    assert crossing.value == pytest.approx(2010 + t, rel=1e-9)
+    assert crossing.starts
