@@ -63,7 +63,8 @@ largest rows predicts them: about 95 % of a normal distribution."""
 
 LEAST_FORM_ERROR = 0.03
 """Standard deviation of the logarithm of a law's own error at the largest rows, where they are
-tested: no law is exact."""
+tested: no law is exact. Chosen by judgement; the tables of ``benchmarks/fit_coverage.py`` show what
+is refused with it."""
 
 SPREAD_OF_NEW_CAUSE = 0.5
 PROBABILITY_OF_NEW_CAUSE = 0.3
