@@ -588,16 +588,16 @@ class BreakerSpec(ResourceSpec):
 _OWN_RESOURCES: dict[str, type[ResourceSpec]] = {
     resource_spec.key: resource_spec
     for resource_spec in (
-        *(
-            LockSpec,
-            PermitsSpec,
-            ReaderWriterLockSpec,
-            MonitorSpec,
-            SemaphoresSpec,
-            BufferSpec,
-            TaskPoolSpec,
-        ),
-        *(BarrierSpec, BreakerSpec, StationSpec),
+        LockSpec,
+        PermitsSpec,
+        ReaderWriterLockSpec,
+        MonitorSpec,
+        SemaphoresSpec,
+        BufferSpec,
+        TaskPoolSpec,
+        BarrierSpec,
+        BreakerSpec,
+        StationSpec,
     )
 }
 
