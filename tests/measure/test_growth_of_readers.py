@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -64,6 +65,26 @@ def test_a_reader_grows_as_its_text(
         path = tmp_path / f"{count}{sample.suffix}"
         path.write_text(longer(text, count))
         counts.append(lines_executed(partial(read, path, Hints(unit="s"))))
+    assert counts[1] <= MOST_RATIO * counts[0]
+
+
+@pytest.mark.turns(5)
+@pytest.mark.parametrize("cell", ["3.5 %", "wrong"])
+@pytest.mark.parametrize(
+    "heading", ["wait", "busy [%]", "MPI time", "efficiency", "bandwidth", "speedup", "note"]
+)
+def test_a_table_grows_as_its_rows(heading: str, cell: str, tmp_path: Path) -> None:
+    counts = []
+    for count in (SHORT, LONG):
+        rows = [f"{p},{100 / p:.4f},{cell},{cell}" for p in range(1, 4 * count)]
+        path = tmp_path / f"{count}.csv"
+        path.write_text("\n".join([f"p,time [s],{heading},wait [s]", *rows]) + "\n")
+
+        def read_or_refuse(path: Path = path) -> None:
+            with suppress(SpecError):
+                read(path, Hints(unit="s"))
+
+        counts.append(lines_executed(read_or_refuse))
     assert counts[1] <= MOST_RATIO * counts[0]
 
 

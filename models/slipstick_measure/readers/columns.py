@@ -159,13 +159,14 @@ class TableColumn:
         """
         return bool(_HOURS_AND_MINUTES.search(self.heading)) or has_no_seconds(self.cells)
 
-    @property
+    @cached_property
     def is_share_of_time(self) -> bool:
         """Whether the values are parts in percent of the elapsed time that are lost or spent."""
-        cells = [cell for cell in self.cells if not is_missing(cell)]
-        are_percentages = self.heading.rstrip(" )]").endswith("%")
-        are_percentages |= all(cell.strip().endswith("%") for cell in cells)
-        return self.kind in ("wait", "busy") and are_percentages
+        if self.kind not in ("wait", "busy"):
+            return False
+        if self.heading.rstrip(" )]").endswith("%"):
+            return True
+        return all(cell.strip().endswith("%") for cell in self.cells if not is_missing(cell))
 
     @property
     def is_per_processor(self) -> bool:
