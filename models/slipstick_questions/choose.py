@@ -7,6 +7,9 @@ the best, since all better points were solved and failed. Conditions on varied q
 leave points out before anything is solved. If more of a quantity never breaks a condition that
 holds (`monotone`; taken as stated), points with no more of any quantity than a failed point are
 left out as well.
+
+The limit may lie in the interval of an approximate value at points that are better than the best.
+These points are then simulated in the order of the objective, until one meets the conditions.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import Saturated, SpecError, UnknownNameError, cause_of, did_you_mean
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, late_pattern, np
-from slipstick.limits import announcing_for, check_cost
+from slipstick.limits import ANNOUNCE, announcing_for, check_cost
 from slipstick.method.asked import needs_simulation
 from slipstick.report.formatting import (
     capitalized,
@@ -53,8 +56,8 @@ from slipstick.results.question import (
 )
 from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import NO_WORDS, ONE_VALUE, Words, as_words, is_plural
-from slipstick.schema.inputs import Settings, resolve
-from slipstick.schema.text import Node, Scalar, Table, leaves, node_at
+from slipstick.schema.inputs import METHOD, Settings, resolve
+from slipstick.schema.text import Mark, Node, Scalar, Table, leaves, node_at
 from slipstick.study.cases import Place, StudyContext, axis_nodes
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
@@ -78,6 +81,11 @@ POINTS_PER_BATCH = 32
 LONGEST_RUN_FACTOR = 64.0
 """The longest run that is to decide a condition, as a multiple of the first."""
 
+MOST_SIMULATED_POINTS = 16
+"""The largest number of points of a case that are simulated in the order of the objective because
+their approximate values do not decide.
+"""
+
 _MOST_FURTHER_CASES = 4
 """Further cases in the sentence at the head of a report, which the table below it has in full."""
 
@@ -89,6 +97,9 @@ _UTILIZATION = late_pattern(r"utilization\[([^,\]]+)\]")
 
 OBJECTIVE = "objective"
 COST = "cost"
+
+_Point = tuple[float | str, ...]
+"""The varied values at a point, by which it is found again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +134,8 @@ class ChosenPoints:
     currency : of the objective, such as dollars; empty where none is given
     totals : formulas of the varied values at the best point, by what they count
     is_objective_told : the objective is one of what is chosen or of the totals
+    simulated : how many points were simulated because their approximate values do not decide
+    could_simulate : a simulation may decide where approximate values do not
     solved_choices : the points solved, for a picture; None where no condition limits an answer
     """
 
@@ -149,6 +162,8 @@ class ChosenPoints:
     currency: str = ""
     totals: Mapping[str, str] = field(default_factory=dict)
     is_objective_told: bool = False
+    simulated: int = 0
+    could_simulate: bool = False
     solved_choices: SolvedChoices | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -182,6 +197,11 @@ class ChosenPoints:
         ]
 
     @property
+    def perhaps_better(self) -> tuple[Answer, ...]:
+        """The points that may be better than the best; the report names the first of them."""
+        return *self.undecided, *self.rivals
+
+    @property
     def meets_conditions(self) -> bool | None:
         """Whether a point meets the conditions; None if that is undecided. A saturated point meets
         none.
@@ -199,7 +219,9 @@ class ChooseResult(QuestionResult):
     reading: ClassVar[str] = (
         "Slack is how far the value of a condition is from its limit: above 0 the condition holds."
         " A point is undecided where the limit lies in the interval of an approximate value, or of"
-        " a simulated one also after the longest run."
+        " a simulated one also after the longest run. Up to"
+        f" {MOST_SIMULATED_POINTS} points of a case whose approximate values do not decide are"
+        " simulated, from the best on, until one meets the conditions."
     )
     choices: tuple[ChosenPoints, ...]
     choices_are_alternatives: bool = field(default=False, repr=False)
@@ -303,6 +325,15 @@ class ChooseResult(QuestionResult):
         headline = self.headline(words)[0]
         has_title_first = len(self.choices) > 1 and any(choice.found for choice in self.choices)
         return TitleAnswer(word, headline if has_title_first else uncapitalized(headline))
+
+    def doubt(self, words: Words = NO_WORDS) -> str:
+        """Return a phrase on the points that were simulated to decide a choice."""
+        simulated_count = sum(choice.simulated for choice in self.choices)
+        if not simulated_count:
+            return ""
+        subject = with_noun(simulated_count, "combination")
+        verb = "was" if simulated_count == 1 else "were"
+        return f"{subject} {verb} simulated, because approximate values do not decide the choice"
 
     def examined_cases(self) -> list[str]:
         """List the cases for which a point was chosen."""
@@ -420,12 +451,36 @@ class _Choosing:
             self.objective.sides(self.varied_values(rows))[0].left[0], (len(rows),)
         )
 
+    def row_of(self, answer: Answer) -> Rows:
+        """Return the row of the point of an answer: the index of the value of each quantity."""
+        return np.array(
+            [values.index(float(answer.point[path])) for path, values in self.values.items()]
+        )
+
+    @cached_property
+    def simulated(self) -> _Choosing | None:
+        """The same choice, solved by simulation, where that may decide what approximate values do
+        not: the study names no method, what is uncertain is no setting, and a simulation answers.
+        """
+        case = self.case
+        if (
+            METHOD in self.settings
+            or case.form.is_estimated
+            or case.built.uncertain_values.paths
+            or not all(self.needs_no_solving(self.objective))
+        ):
+            return None
+        method = Scalar(SIMULATION, SIMULATION, Mark("", 1, 1), quoted=False)
+        settings = {**self.settings, METHOD: method}
+        try:
+            simulated_case = evaluator(case.case, settings, self.study.library)
+        except SpecError:
+            return None
+        return replace(self, case=simulated_case, settings=settings)
+
     def totals_at(self, answer: Answer) -> dict[str, str]:
         """Return the totals at a point as texts with their units, by name."""
-        value_indexes = [
-            values.index(float(answer.point[path])) for path, values in self.values.items()
-        ]
-        values_of_point = self.varied_values(np.array([value_indexes]))
+        values_of_point = self.varied_values(self.row_of(answer)[np.newaxis])
         return {
             name: quantity(
                 float(total.sides(values_of_point)[0].left[0, 0]),
@@ -516,9 +571,6 @@ class _Choosing:
         utilization of each resource. It is solved once more, because only the best points need
         them.
         """
-        value_indexes = [
-            values.index(float(answer.point[path])) for path, values in self.values.items()
-        ]
         units = {
             name: unit
             for name, unit in self.case.names.items()
@@ -526,7 +578,9 @@ class _Choosing:
         }
         keys_by_name = {name: (name, f"low[{name}]", f"high[{name}]") for name in units}
         columns = self.solve(
-            np.array([value_indexes]), run_factor, [*chain.from_iterable(keys_by_name.values())]
+            self.row_of(answer)[np.newaxis],
+            run_factor,
+            [*chain.from_iterable(keys_by_name.values())],
         ).columns
         values = {
             name: _interval_value([columns.get(key, columns[name])[0] for key in keys], units[name])
@@ -539,11 +593,9 @@ class _Choosing:
         """Return the objective of a point for each draw of the uncertain settings; the draws are
         the same at all points [draws].
         """
-        value_indexes = np.array(
-            [values.index(float(answer.point[path])) for path, values in self.values.items()]
-        )
-        values_of_point = self.varied_values(value_indexes[None])
-        case = self.case_with_values([int(value_indexes[index]) for index in self.shaping_columns])
+        row = self.row_of(answer)
+        values_of_point = self.varied_values(row[np.newaxis])
+        case = self.case_with_values([int(row[index]) for index in self.shaping_columns])
         values_by_path = {
             path: values_of_point[path]
             for index, path in enumerate(self.values)
@@ -723,7 +775,8 @@ class _Enumeration:
     unanswered: int = 0
     reason: str = ""
     saturated: tuple[Rows, str] | None = None
-    run_factor_by_point: dict[tuple[float | str, ...], float] = field(default_factory=dict)
+    solver_by_point: dict[_Point, tuple[_Choosing, float]] = field(default_factory=dict)
+    simulated: int = 0
 
     def solve(self, rows: Rows) -> None:
         """Solve points, with longer runs until each is decided, and add each to the points that
@@ -766,7 +819,7 @@ class _Enumeration:
                 )
                 if has_values[point_index] and state_by_row[point_index] > 0:
                     self.found.append((objective_value, answer))
-                    self.run_factor_by_point[tuple(answer.point.values())] = run_factor
+                    self.solver_by_point[_point_of(answer)] = choosing, run_factor
                     self.meeting_points.append((open_rows[point_index], answer))
                 elif has_values[point_index] and state_by_row[point_index] == 0:
                     self.undecided.append((objective_value, answer))
@@ -811,6 +864,54 @@ class _Enumeration:
         way_out = f"; write method: {SIMULATION} in base" if are_simulated else ""
         return f"{method} has no {', '.join(names) or 'finite values there'}{way_out}"
 
+    def simulate_undecided(self) -> None:
+        """Simulate points in the order of the objective until one meets the conditions, if points
+        that approximate values leave undecided are better than the best.
+
+        After the largest number of points, the best of the points that surely meet the conditions
+        is simulated. Less of everything than at a point that failed is left out where larger values
+        break no condition.
+        """
+        choosing = self.choosing.simulated
+        best_objective = min((objective for objective, _ in self.found), default=math.inf)
+        undecided = [pair for pair in self.undecided if pair[0] < best_objective]
+        if not undecided or choosing is None:
+            return
+        if announce := ANNOUNCE.get():
+            announce(
+                f"{choosing.case.case}: approximate values leave"
+                f" {with_noun(len(undecided), 'point')} undecided; up to {MOST_SIMULATED_POINTS}"
+                " are simulated"
+            )
+        simulation = _Enumeration(choosing)
+        candidates = sorted((*self.found, *self.undecided), key=_first_of_pair)
+        candidates = [
+            *candidates[:MOST_SIMULATED_POINTS],
+            *(pair for pair in candidates[MOST_SIMULATED_POINTS:] if pair not in self.undecided),
+        ]
+        points_done = set[_Point]()
+        for _, answer in candidates:
+            row = choosing.row_of(answer)
+            points_done.add(_point_of(answer))
+            if not (
+                choosing.spec.monotone
+                and any((row <= failed_row).all() for failed_row in simulation.failed_rows)
+            ):
+                simulation.solve(row[np.newaxis])
+            if simulation.found:
+                break
+        for own_pairs, simulated_pairs in (
+            (self.found, simulation.found),
+            (self.undecided, simulation.undecided),
+        ):
+            own_pairs[:] = [
+                *(pair for pair in own_pairs if _point_of(pair[1]) not in points_done),
+                *simulated_pairs,
+            ]
+        self.failed += simulation.failed
+        self.solver_by_point |= simulation.solver_by_point
+        self.simulated = simulation.solved
+
     def probe_assumption(self, allowed_rows: Rows, largest_values: Rows) -> None:
         """Solve further points to test the assumption that larger values break no condition.
 
@@ -820,7 +921,7 @@ class _Enumeration:
         if not self.meeting_points and not self.failed:
             return
         sign = 1 if self.meeting_points else -1
-        best_answer = min(self.found, key=lambda side: side[0])[1] if self.found else None
+        best_answer = min(self.found, key=_first_of_pair)[1] if self.found else None
         start_row = next(
             (row for row, answer in self.meeting_points if answer is best_answer), largest_values
         )
@@ -910,6 +1011,16 @@ class _Enumeration:
         )
 
 
+def _point_of(answer: Answer) -> _Point:
+    """Return the varied values at the point of an answer."""
+    return tuple(answer.point.values())
+
+
+def _first_of_pair(objective_and_answer: tuple[float, Answer]) -> float:
+    """Return the objective of a pair of it and an answer, by which pairs are sorted."""
+    return objective_and_answer[0]
+
+
 def _interval_value(value_and_ends: Iterable[float], unit: str) -> Value:
     """Return a value with the ends of its interval."""
     value, low, high = map(float, value_and_ends)
@@ -973,6 +1084,7 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
         ):
             if choosing.spec.monotone and allowed_count:
                 enumeration.probe_assumption(allowed_rows, largest_values)
+            enumeration.simulate_undecided()
             has_answers = enumeration.found or enumeration.undecided or enumeration.failed
             unmet = () if has_answers else choosing.unmet_requirements(allowed_rows)
             points = (point_count, allowed_count)
@@ -985,15 +1097,12 @@ def _chosen_result(
     choosing: _Choosing, enumeration: _Enumeration, points: tuple[int, int], is_ordered: bool
 ) -> ChosenPoints:
     """Return the chosen points of a case from the solved points."""
-    best_found = sorted(
-        enumeration.found, key=lambda objective_and_answer: objective_and_answer[0]
-    )[: 1 + choosing.spec.runners_up]
+    best_found = sorted(enumeration.found, key=_first_of_pair)[: 1 + choosing.spec.runners_up]
     best_value = best_found[0][0] if best_found else math.inf
+    solvers = [enumeration.solver_by_point[_point_of(answer)] for _, answer in best_found]
     found = tuple(
-        choosing.with_asked_values(
-            answer, enumeration.run_factor_by_point[tuple(answer.point.values())]
-        )
-        for _, answer in best_found
+        solver.with_asked_values(answer, run_factor)
+        for (solver, run_factor), (_, answer) in zip(solvers, best_found, strict=True)
     )
     closest_failure = max(
         (failure for failure in enumeration.failed if failure[0] > -math.inf),
@@ -1020,7 +1129,7 @@ def _chosen_result(
         asked=tuple(name for name in choosing.study.spec.answer if name in choosing.case.names),
         undecided=tuple(
             undecided
-            for value, undecided in sorted(enumeration.undecided, key=lambda point: point[0])
+            for value, undecided in sorted(enumeration.undecided, key=_first_of_pair)
             if value < best_value
         ),
         nearest=closest_failure[2] if closest_failure and not best_found else None,
@@ -1035,6 +1144,10 @@ def _chosen_result(
         totals=choosing.totals_at(best_found[0][1]) if best_found else {},
         is_objective_told=choosing.objective.text
         in (*choosing.units, *choosing.spec.totals.values()),
+        simulated=enumeration.simulated,
+        could_simulate=not (
+            choosing.case.form.is_estimated or choosing.case.built.uncertain_values.paths
+        ),
         solved_choices=_solved_choices(choosing, enumeration),
     )
 
@@ -1082,7 +1195,7 @@ def _rival_points(
     best_interval = best_answer.values[OBJECTIVE].ends
     rivals = [
         answer
-        for _, answer in sorted(found_points, key=lambda point: point[0])
+        for _, answer in sorted(found_points, key=_first_of_pair)
         if answer is not best_answer and do_overlap(best_interval, answer.values[OBJECTIVE].ends)
     ]
     if (
@@ -1348,14 +1461,18 @@ def _rival_clause(choice: ChosenPoints, words: Words) -> str:
     """Return a clause on the points that may be better within the uncertainty of estimates; empty
     if there are none.
     """
-    undecided_points = [*choice.undecided, *choice.rivals][:1]
-    if not undecided_points:
+    if not choice.perhaps_better:
         return ""
+    first_point = choice.perhaps_better[0]
     # The sentence has the meaning of a single quantity already.
-    has_meaning = not _writes_amount_last(choice, undecided_points[0], words)
-    point_text = _point_text(choice, undecided_points[0], words, has_meaning)
-    range_in_words = " within the ranges" if choice.ranges else ""
-    return f"; it is undecided{range_in_words} whether {point_text} would be better"
+    has_meaning = not _writes_amount_last(choice, first_point, words)
+    point_text = _point_text(choice, first_point, words, has_meaning)
+    is_simulated = first_point.method == SIMULATION
+    basis = ", also by simulation," if is_simulated and choice.simulated else ""
+    basis = " within the ranges" if choice.ranges else basis
+    can_be_decided = choice.could_simulate and choice.undecided and not is_simulated
+    way_out = "; a simulation would tell" if can_be_decided else ""
+    return f"; it is undecided{basis} whether {point_text} would be better{way_out}"
 
 
 def _conditions_on_values(choice: ChosenPoints) -> list[int]:
@@ -1558,7 +1675,8 @@ def _table_of_choices(choices: Sequence[ChosenPoints]) -> ResultTable:
         answers_by_role = {
             "chosen": choice.found[:1],
             "runner-up": choice.found[1:],
-            "undecided": choice.undecided[:_MOST_UNDECIDED],
+            # A shortened table keeps the last row, so that is the point which the head names.
+            "undecided": choice.perhaps_better[:_MOST_UNDECIDED][::-1],
         }
         answers_by_role["nearest"] = (choice.nearest,) if choice.nearest else ()
         rows += [

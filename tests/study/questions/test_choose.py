@@ -16,8 +16,9 @@ from slipstick.results.sweep import Sweep
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
+from slipstick_questions import choose
 from slipstick_questions.choices_picture import SolvedChoices, choices_figure
-from slipstick_questions.choose import ChooseResult, ChosenPoints
+from slipstick_questions.choose import MOST_SIMULATED_POINTS, ChooseResult, ChosenPoints
 from slipstick_questions.specs import ChoicesPictureSpec
 from tests.heads import paths_in
 from tests.questions import number, reported, result_of
@@ -102,7 +103,10 @@ def test_an_approximate_quantile_meets_a_limit_with_its_whole_interval(folder: P
         for way, answer in zip(map(np.array, ways), answers, strict=True)
     ]
     limit = sorted(high for _, _, high in known if high is not None)[20]
-    found = chosen(CHOOSE.replace("response_time[requests] <= 90 ms", f"{name} <= {limit!r} s"))
+    found = chosen(
+        CHOOSE.replace("response_time[requests] <= 90 ms", f"{name} <= {limit!r} s"),
+        "{model: tiers.yaml, method: exact}",
+    )
     surely = sorted(cost for cost, low, high in known if (limit if high is None else high) <= limit)
     assert [number(each, "objective") for each in found.found] == surely[:4]
     open_ = sorted(
@@ -111,6 +115,55 @@ def test_an_approximate_quantile_meets_a_limit_with_its_whole_interval(folder: P
         if cost < surely[0] and (low or 0.0) <= limit < (high or 0.0)
     )
     assert [number(each, "objective") for each in found.undecided] == open_ != []
+
+
+QUANTILE = "response_time_quantile[requests,0.95]"
+CHOOSE_BY_QUANTILE = (
+    "  vary: {stations.web.servers: [2], stations.app.servers: {from: 4, to: 7, step: 1},"
+    " stations.db.servers: {from: 2, to: 5, step: 1}}\n"
+    "  cost: {stations.db.servers: 5, stations.app.servers: 2, stations.web.servers: 1}\n"
+    f"  minimize: cost\n  where: '{QUANTILE} <= 183 ms'\n"
+)
+
+
+@pytest.mark.turns(8)
+def test_points_that_approximate_values_leave_undecided_are_simulated(folder: Path) -> None:
+    by_default = chosen(CHOOSE_BY_QUANTILE)
+    by_simulation = chosen(CHOOSE_BY_QUANTILE, "{model: tiers.yaml, method: simulation}")
+    approximate = chosen(CHOOSE_BY_QUANTILE, "{model: tiers.yaml, method: exact}")
+    # The approximate interval contains the limit at the cheapest point that meets it.
+    assert number(by_default.found[0], "objective") < number(approximate.found[0], "objective")
+    assert approximate.simulated == 0 < by_default.simulated <= MOST_SIMULATED_POINTS
+    best, best_by_simulation = by_default.found[0], by_simulation.found[0]
+    assert best.point == best_by_simulation.point
+    assert best.values["value[1]"] == best_by_simulation.values["value[1]"]
+    assert by_default.undecided == by_simulation.undecided == ()
+    result, approximate_result = ChooseResult((by_default,)), ChooseResult((approximate,))
+    assert "undecided" not in result.headline(Words())[0]
+    assert "simulated, because approximate values do not decide" in result.doubt()
+    assert "would be better; a simulation would tell" in approximate_result.headline(Words())[0]
+    # The head names the last point of the table, which a shortened table keeps.
+    (table,) = approximate_result.parts()
+    *_, last_answer = table.answers()
+    assert last_answer.point["choice"] == "undecided"
+    assert approximate.undecided[0].point.items() <= last_answer.point.items()
+
+
+@pytest.mark.turns(3)
+def test_the_number_of_simulated_points_is_limited(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approximate = chosen(CHOOSE_BY_QUANTILE, "{model: tiers.yaml, method: exact}")
+    monkeypatch.setattr(choose, "MOST_SIMULATED_POINTS", 0)
+    choice = chosen(CHOOSE_BY_QUANTILE)
+    # Only the point that surely meets the limit is simulated.
+    assert choice.simulated == 1
+    assert choice.found[0].point == approximate.found[0].point
+    assert choice.found[0].method == "simulation"
+    assert choice.undecided == approximate.undecided
+    assert (
+        "would be better; a simulation would tell" in ChooseResult((choice,)).headline(Words())[0]
+    )
 
 
 @pytest.mark.turns(3)
