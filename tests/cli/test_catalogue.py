@@ -49,6 +49,19 @@ def test_a_starter_of_every_kind_is_valid_and_says_what_its_keys_mean(
     assert "\n# a title of one line, for tables and catalogues\ntitle: " in path.read_text()
 
 
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [("batch-server", "solve"), ("profile", "measured"), ("queueing-network", "solve")],
+)
+def test_a_new_file_is_followed_by_the_command_that_uses_it(
+    kind: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.yaml"
+    assert main(["new", kind, "-o", str(path)]) == 0
+    assert f"slipstick check {path}, slipstick {command} {path}\n" in capsys.readouterr().err
+    assert main([command, str(path)]) == 0
+
+
 def test_a_new_file_has_its_schema_beside_it_and_is_never_written_over(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

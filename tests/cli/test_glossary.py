@@ -60,6 +60,10 @@ WORDS_OF_THE_FIELD = (
     *("capacity of the system", "rush hour", "ageing", "waiting longer", "E/M/1", "hedged"),
     *("lifetime", "13B", "GPU memory", "mutex", "message queue", "memory GPU", "checkpoint"),
     *("AIC", "MTBF", "Moore", "headroom", "autoscaling", "SLO", "tail latency", "backpressure"),
+    *("p50", "p95", "median", "SLA", "QPS", "RPS", "IOPS", "goodput", "offered load", "makespan"),
+    *("coherence", "crosstalk", "roofline", "arithmetic intensity", "allreduce", "straggler"),
+    *("load imbalance", "tail at scale", "thundering herd", "queue depth", "head-of-line blocking"),
+    *("prefill", "decode", "pipeline parallelism", "expert parallelism", "bulkhead", "cache miss"),
 )
 
 
@@ -94,3 +98,17 @@ def test_customers_who_wait_are_found_by_their_symbol(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.startswith("Lq: mean number of customers that wait at a station")
     assert main(["list", "--search", "Lq"]) == 0
     assert "customers that wait" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("word", "first"), [("ring", "collective operation"), ("latency", "latency:")]
+)
+def test_a_word_is_found_from_its_beginning(
+    word: str, first: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sharing is not a ring, and tail latency comes after latency."""
+    assert main(["glossary", word]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(first)
+    assert "sharing" not in printed
+    assert "**" not in printed

@@ -105,8 +105,8 @@ def show(name: str, as_yaml: bool, as_json: bool) -> int:
 def new(kind: str, name: str, out: Path | None) -> int:
     """Write a commented file to begin with.
 
-    KIND is machine, network, workload, technology, trend, activity, queueing-network, study,
-    profile or counts.
+    KIND is machine, network, workload, technology, trend, activity, queueing-network,
+    batch-server, study, profile or counts.
 
     The first line of the file names a schema, with which editors complete and check it.
     With --out, the schema is written beside the file.
@@ -165,8 +165,8 @@ def check(specs: Sequence[str], as_json: bool) -> int:
 def schema(kind: str) -> int:
     """Print the JSON Schema of a kind of file, for editors.
 
-    KIND is machine, network, workload, technology, trend, activity, queueing-network, study or
-    profile.
+    KIND is machine, network, workload, technology, trend, activity, queueing-network,
+    batch-server, study, profile or counts.
     """
     from slipstick.schema.library import editor_schema
 

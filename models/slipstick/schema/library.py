@@ -883,6 +883,8 @@ def next_command(spec_kind: str, file: str = "FILE") -> str:
         "study": f", slipstick run {file}",
         "activity": f", slipstick solve {file}",
         "queueing-network": f", slipstick solve {file}",
+        "batch-server": f", slipstick solve {file}",
+        "profile": f", slipstick measured {file}",
         "machine": f", slipstick solve MODEL --machine {file}",
     }
     return f"slipstick check {file}{further_command_by_kind.get(spec_kind, '')}"

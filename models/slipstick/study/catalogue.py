@@ -85,18 +85,20 @@ def catalogue_lines(
 
 def mentions(text: str, search: str) -> bool:
     """Return whether a text contains the words of a search one after the other, regardless of
-    capitals and of the characters between the words.
+    capitals and of the characters between the words. The last word may be cut.
 
-    >>> mentions("A Gordon-Newell network", "gordon newell"), mentions("speed-up", "speedup")
+    >>> mentions("A Gordon-Newell network", "gordon new"), mentions("speed-up", "speedup")
     (True, True)
+    >>> mentions("sharing", "ring")
+    False
     """
     # "mean-value" is found as "mean value" and as "meanvalue".
     for hyphen in ("", " "):
         plain_text, plain_search = (
-            re.sub(r"[\W_]+", " ", given_text.casefold().replace("-", hyphen))
+            re.sub(r"[\W_]+", " ", f" {given_text.casefold()}".replace("-", hyphen))
             for given_text in (text, search)
         )
-        if plain_search.strip() in plain_text:
+        if plain_search.rstrip() in plain_text:
             return True
     return False
 
@@ -115,10 +117,10 @@ def _is_named(name: str, search: str) -> bool:
 def glossary_entries() -> dict[str, str]:
     """Return the meaning of each term of the glossary, which may go over several lines."""
     text = (Path(__file__).parent.parent / "documentation" / "glossary.md").read_text("utf-8")
-    terms_and_meanings = re.findall(
-        r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE
+    # The first colon ends a term.
+    return dict(
+        re.findall(r"^- (.+?): ?((?:.*\n)(?:  .*\n)*)", text.replace("**", ""), re.MULTILINE)
     )
-    return {term.replace("*", ""): meaning for term, meaning in terms_and_meanings}
 
 
 def _matching_lines(
