@@ -85,14 +85,7 @@ from slipstick_questions.fitted import FittedBase
 from slipstick_questions.search_picture import SearchCurves, search_figure
 from slipstick_questions.sign_changes import MARGIN_OF_EQUAL_SIDES, Change, decide
 from slipstick_questions.specs import SearchPictureSpec, SeekSpec
-from slipstick_questions.trends import (
-    base_year_of_case,
-    doubts_on_rates,
-    rates_outside_periods,
-    read_trend,
-    trended_case,
-    year_text,
-)
+from slipstick_questions.years import year_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -697,6 +690,15 @@ def _picture_of_condition(name: str, spec: SeekSpec) -> SearchPictureSpec:
 
 def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     """Return the search of a case along the years of a trend."""
+    # Rates of technology are not imported for searches over parameters.
+    from slipstick_questions.trends import (
+        base_year_of_case,
+        doubts_on_rates,
+        rates_outside_periods,
+        read_trend,
+        trended_case,
+    )
+
     place: Place = ("seek", name)
     trend_spec = read_trend(spec.trend, (*place, "trend"), study)
     base_year = base_year_of_case(case, spec.base_year, (*place, "base_year"), study)

@@ -10,7 +10,7 @@ from slipstick.expression.nodes import COUNT, TIME, TIME_PER_BYTE, parameters
 from slipstick.late import Array
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.report.formatting import NOTHING, join_phrases, uncapitalized
+from slipstick.report.formatting import join_phrases, uncapitalized
 from slipstick.results.words import as_words
 from slipstick.schema.inputs import Inputs, resolve
 from slipstick.schema.kinds.quantity import FOLLOWS_NOTHING, Given, validate
@@ -19,6 +19,7 @@ from slipstick.schema.text import Mark, Node, Scalar, node_at, value_mark
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.vocabulary import TECHNOLOGIES
+from slipstick_questions.years import year_text
 from slipstick_rates.files import CORE, TrendSpec, trend_of
 from slipstick_rates.series import LEAST_FITTED_POINTS, LEAST_FITTED_YEARS
 from slipstick_rates.trend import (
@@ -552,12 +553,3 @@ def base_year_of_case(
     machine = f"its machine ({title.text})" if isinstance(title, Scalar) else "its machine"
     message = f"{case}: {machine} has no year; write base_year, or year in the machine"
     raise study.refusal(place, message)
-
-
-def year_text(value: float | None) -> str:
-    """Return a year as text, with one decimal if it is not whole; a dash for None.
-
-    >>> year_text(2024.0), year_text(2024.46), year_text(None)
-    ('2024', '2024.5', '-')
-    """
-    return NOTHING if value is None else f"{value:.1f}".removesuffix(".0")

@@ -15,7 +15,8 @@ from slipstick.results.words import CLASS_TITLES, NO_WORDS, Words, as_words
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Node, plain_data
 from slipstick.study.evaluator import Evaluator
-from slipstick_questions.trends import TrendedCase, year_text
+from slipstick_questions.trends import TrendedCase
+from slipstick_questions.years import year_text
 from slipstick_rates.trend import PROCESSORS, Draws
 
 CLASS_PREFIX = "technology["

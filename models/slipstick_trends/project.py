@@ -52,8 +52,8 @@ from slipstick_questions.trends import (
     machine_year,
     read_trend,
     trended_case,
-    year_text,
 )
+from slipstick_questions.years import year_text
 from slipstick_rates.files import CORE
 from slipstick_rates.series import BACK_TEST_STARTS
 from slipstick_rates.trend import (

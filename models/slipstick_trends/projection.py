@@ -10,7 +10,7 @@ from slipstick.results.sweep import Sweep, split_name
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.kinds.study import YEAR
 from slipstick_questions.sign_changes import Change
-from slipstick_questions.trends import year_text
+from slipstick_questions.years import year_text
 from slipstick_rates.trend import Trend
 from slipstick_trends.ahead import Arrival, ClassShare, Overtaking
 

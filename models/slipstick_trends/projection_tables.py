@@ -8,7 +8,7 @@ from slipstick.report.formatting import NOTHING, escape, markdown_table, percent
 from slipstick.results.question import ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.schema.kinds.study import YEAR
-from slipstick_questions.trends import year_text
+from slipstick_questions.years import year_text
 from slipstick_rates.series import PointSeries
 from slipstick_rates.trend import SeriesRate
 from slipstick_trends.projection import ProjectedCase, Projection, UsedRate

@@ -25,7 +25,8 @@ from slipstick.results.words import SHARES, Words, as_words
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import to_base
 from slipstick_questions.sign_changes import Change
-from slipstick_questions.trends import PARAMETER_PREFIX, ended_data_text, year_text
+from slipstick_questions.trends import PARAMETER_PREFIX, ended_data_text
+from slipstick_questions.years import year_text
 from slipstick_trends.ahead import (
     arrival_sentences,
     class_with_verb,
