@@ -162,7 +162,7 @@ class TableColumn:
     @cached_property
     def is_share_of_time(self) -> bool:
         """Whether the values are parts in percent of the elapsed time that are lost or spent."""
-        if self.kind not in ("wait", "busy"):
+        if self.kind not in ("wait", "busy", "time", "part"):
             return False
         if self.heading.rstrip(" )]").endswith("%"):
             return True
@@ -982,13 +982,18 @@ def _assign_times(
     """Assign the column of elapsed time, and columns of times within it, each as the time of a
     region that has the name of the column.
     """
+    share_columns = [column for column in time_columns if column.is_share_of_time]
+    time_columns = [column for column in time_columns if not column.is_share_of_time]
     message_columns = [
         column for column in time_columns if column.heading.casefold().startswith("mpi")
     ]
     if len(message_columns) < len(time_columns):
         time_columns = [column for column in time_columns if column not in message_columns]
         part_columns = [*part_columns, *message_columns]
-    candidate_columns = list(time_columns) or list(part_columns)
+    part_columns = [*part_columns, *share_columns]
+    candidate_columns = list(time_columns) or [
+        column for column in part_columns if not column.is_share_of_time
+    ]
     if len(candidate_columns) > 1 and time_columns:
         total_columns = [
             column for column in candidate_columns if column.words in _TOTAL_TIME_HEADINGS
@@ -1009,10 +1014,15 @@ def _assign_times(
         message = f"which column is the elapsed time, {names_in_words}? write --column time=NAME"
         roles.refusals.append((candidate_columns[1].heading, message))
         return
+    if not candidate_columns:
+        message = "a share of the elapsed time needs a column of it, such as time [s]"
+        roles.refusals.append((part_columns[0].heading, message))
+        return
     roles.metric_and_region_by_index[candidate_columns[0].index] = ("time", "")
     inner_columns = [column for column in part_columns if column is not candidate_columns[0]]
     roles.metric_and_region_by_index |= {
-        column.index: ("time", column.heading.partition("[")[0].strip()) for column in inner_columns
+        column.index: ("time", column.heading.partition("[")[0].partition("(%")[0].strip())
+        for column in inner_columns
     }
     if candidate_columns[0].kind == "part":
         roles.guessed_columns["time"] = candidate_columns[0]

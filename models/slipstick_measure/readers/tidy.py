@@ -578,7 +578,9 @@ class _TableReading:
                 )
                 if elapsed_time is not None:
                     share_text = split_value(cell.strip().removesuffix("%"))[0]
-                    cell = _multiplied_value(share_text, elapsed_time * row_coordinates.p / 100)
+                    # A wait is a time of all processors, a time within the elapsed time is not.
+                    processors = 1 if metric == "time" else row_coordinates.p
+                    cell = _multiplied_value(share_text, elapsed_time * processors / 100)
                     unit_of_value = "s"
                     self._note_share(line, self.columns[index].heading)
             self._add_value(line, coordinates, metric, cell, unit_of_value, self.columns[index])

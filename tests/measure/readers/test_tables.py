@@ -623,3 +623,28 @@ def test_a_prefix_of_operations_counts_in_small_letters_too(unit: str, factor: i
     parsed = rate_unit(unit)
     assert parsed is not None
     assert parsed.factor == factor
+
+
+@pytest.mark.parametrize("heading", ["MPI time", "comm time", "I/O time"])
+def test_a_part_in_percent_is_read_as_the_same_part_in_seconds(
+    heading: str, tmp_path: Path
+) -> None:
+    """Second road: the file in which the shares were multiplied by the elapsed time."""
+    parts_by_file = {}
+    for name, unit, cells in (("shares", "(%)", "2.5 5 7.5"), ("seconds", "[s]", "2.5 2.6 2.1")):
+        rows = zip((1, 2, 4), (100, 52, 28), cells.split(), strict=True)
+        path = tmp_path / f"{name}.csv"
+        text = "\n".join(f"{p},{time},{cell}" for p, time, cell in rows)
+        path.write_text(f"p,time [s],{heading} {unit}\n{text}\n")
+        parts_by_file[name] = [
+            record.value for record in read(path, Hints()).records if record.region == heading
+        ]
+    assert len(parts_by_file["shares"]) == 3
+    assert parts_by_file["shares"] == pytest.approx(parts_by_file["seconds"])
+
+
+def test_a_share_without_the_elapsed_time_names_what_it_needs(tmp_path: Path) -> None:
+    path = tmp_path / "shares.csv"
+    path.write_text("p,MPI time [%]\n1,3\n2,4\n")
+    with pytest.raises(SpecError, match="a share of the elapsed time needs a column of it"):
+        read(path, Hints())
