@@ -100,6 +100,36 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeGoal:
+    """A goal for measured runs: the longest time, or the least throughput of all processors.
+
+    Parameters
+    ----------
+    text : the limit with its unit, as the data write it
+    time : the longest time [s]; None for a goal of throughput
+    throughput : the least throughput [1/s]
+    """
+
+    text: str
+    time: float | None = None
+    throughput: float = 0.0
+
+    def time_on(self, p: float) -> float:
+        """Return the longest time on `p` processors that keeps the goal [s].
+
+        >>> TimeGoal("10 /s", throughput=10.0).time_on(4)
+        0.4
+        """
+        return p / self.throughput if self.time is None else self.time
+
+    @property
+    def words(self) -> str:
+        """The goal in words."""
+        kind, relation = ("throughput", "least") if self.time is None else ("time", "most")
+        return f"a {kind} of at {relation} {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
 class Fitting:
     """Fits to measured times.
 
@@ -116,6 +146,7 @@ class Fitting:
     truth : the time that is known, by processors [s]; of made-up data only
     laid : the model whose values are laid over the base of the study
     efficiency : what the largest number of processors keeps, and the size needed gives [1]
+    goal : the time or the throughput that is wanted; None without one
     findings : sentences on what the measured rows say by themselves
     has_law : whether a law describes the rows
     member : what one of the processors is called
@@ -144,6 +175,7 @@ class Fitting:
     truth: Mapping[float, float] = field(default_factory=dict)
     laid: str = ""
     efficiency: float = 0.75
+    goal: TimeGoal | None = None
     findings: tuple[str, ...] = ()
     has_law: bool = True
     member: str = "processor"

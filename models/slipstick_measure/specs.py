@@ -32,6 +32,7 @@ from slipstick.schema.kinds.study import (
     QuestionSpec,
 )
 
+LongestTime = Annotated[Given, Quantity(TIME, least=None, above=0.0)]
 Noise = Annotated[Given, Quantity(COUNT, least=0.0, most=1.0)]
 
 
@@ -270,6 +271,16 @@ class FitSpec(QuestionSpec):
     efficiency: Fraction = Field(
         Given(0.75, COUNT, "75%"),
         description="target efficiency, for the largest number of processors and the size needed",
+    )
+    time: LongestTime | None = Field(
+        None, description="longest time wanted, for the number of processors that keeps it"
+    )
+    throughput: Note = Field(
+        "",
+        description=(
+            "least throughput wanted, in the unit of the data, such as 24 ns/day, for the number of"
+            " processors that reaches it"
+        ),
     )
     intervals: Literal["profile", "bootstrap"] = Field(
         "profile", description="method for the intervals of the fits"

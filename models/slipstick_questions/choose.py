@@ -69,6 +69,7 @@ from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, con
 from slipstick_questions.requirements import UnmetRequirement, unmet_requirements
 from slipstick_questions.sign_changes import decide
 from slipstick_questions.specs import ChoicesPictureSpec, ChooseQuestionSpec
+from slipstick_questions.title_limits import notes_on_missing_condition
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -637,7 +638,12 @@ def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
     needs_solving = not all(cases[0].needs_no_solving(cases[0].condition))
     title = capitalized(NO_WORDS.condition(choose_spec.where)) if needs_solving else ""
     picture = ChoicesPictureSpec(kind="choices", name="choices", title=title)
-    return Question(solve, pictures=[picture] if needs_solving else [])
+    notes = notes_on_missing_condition(study, "choose")
+    return Question(
+        solve,
+        notes=lambda: notes,
+        pictures=[picture] if needs_solving else [],
+    )
 
 
 def _objective_of_best(choice: ChosenPoints) -> float:

@@ -85,6 +85,7 @@ from slipstick_questions.fitted import FittedBase
 from slipstick_questions.search_picture import SearchCurves, search_figure
 from slipstick_questions.sign_changes import MARGIN_OF_EQUAL_SIDES, Change, decide
 from slipstick_questions.specs import SearchPictureSpec, SeekSpec
+from slipstick_questions.title_limits import notes_on_missing_condition
 from slipstick_questions.years import year_text
 
 if TYPE_CHECKING:
@@ -676,8 +677,10 @@ def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
     ]
     if problems:
         raise SpecError(problems)
+    notes = notes_on_missing_condition(study, "seek")
     return Question(
         lambda answers: SeekResult(tuple(_search_case(search) for search in searches)),
+        notes=lambda: notes,
         pictures=[_picture_of_condition(name, spec) for name, spec in spec_by_name.items()],
     )
 

@@ -45,6 +45,7 @@ from slipstick_measure.results import (
     ExtrapolatedPrediction,
     Fitting,
     RefusedPrediction,
+    TimeGoal,
 )
 
 TESTED_STEPS = (2.0, 4.0)
@@ -682,24 +683,58 @@ class FitComparison:
             # Beyond the rows the interval widens, so that its high end may rise to the goal again:
             # the first number below the goal is wanted.
             numbers = range(int(extrapolation.base_processors), int(extrapolation.p[-1]) + 1)
-            spaced_indices = np.unique(
-                np.geomspace(1, len(numbers), 2 + int(4 * np.log2(len(numbers)))).astype(int) - 1
-            ).tolist()
-            last_efficient_index = 0
-            for index in spaced_indices:
-                if is_inefficient(numbers[index]):
-                    candidate_indices = range(last_efficient_index, index)
-                    first_inefficient_index = last_efficient_index + bisect_left(
-                        candidate_indices,
-                        True,
-                        key=lambda number_index: is_inefficient(numbers[number_index]),
-                    )
-                    return float(numbers[max(first_inefficient_index - 1, 0)])
-                last_efficient_index = index
-            return float(numbers[-1])
+            return float(numbers[max(_first_index(numbers, is_inefficient) - 1, 0)])
 
         high_count = largest_number(0)
         return largest_number(1), None if high_count >= extrapolation.p[-1] else high_count
+
+    def processors_for(self, goal: TimeGoal, confidence_level: float) -> Value:
+        """Return the smallest number of processors that keeps a goal, from the smallest number
+        measured to `useful_reach`; where each processor has work of its own, so that more of them
+        only raise the time, the largest number that keeps a longest time.
+
+        The value is that of the best law, None if no number keeps the goal by it. The interval has
+        the numbers of all rivals, and those at which the ends of the predicted time keep the goal;
+        an end is None if it lies beyond that range.
+
+        Parameters
+        ----------
+        goal : the time or throughput that is wanted
+        confidence_level : of the intervals [1]
+        """
+        timings = self.best.fitted_formula.timings
+        is_largest_wanted = goal.time is not None and timings.weak_scaling
+        numbers = range(int(timings.processors[0]), int(self.useful_reach(confidence_level)) + 1)
+
+        def number_by(time_on: Callable[[float], float]) -> float | None:
+            """Return the number that keeps the goal by a function of the time."""
+            index = _first_index(
+                numbers, lambda p: (time_on(p) <= goal.time_on(p)) != is_largest_wanted
+            )
+            if is_largest_wanted:
+                return float(numbers[index - 1]) if index else None
+            return float(numbers[index]) if index < len(numbers) else None
+
+        def time_by_law(rival: Candidate, p: float) -> float:
+            """Return the time by a law [s]."""
+            return float(rival.fitted_formula.predict([p])[0])
+
+        def time_at_end(end_index: int, p: float) -> float:
+            """Return an end of the interval of the time [s]."""
+            return self.interval(p, confidence_level)[end_index]
+
+        counts = [number_by(partial(time_by_law, rival)) for rival in self.rivals]
+        counts += [number_by(partial(time_at_end, end_index)) for end_index in (0, 1)]
+        known_counts = [count for count in counts if count is not None]
+        is_open = len(known_counts) < len(counts) or (
+            is_largest_wanted and max(known_counts) == numbers[-1]
+        )
+        return Value(
+            counts[0],
+            "1",
+            min(known_counts, default=None),
+            None if is_open else max(known_counts),
+        )
 
     def intervals_by_bounds(
         self, processor_counts: Sequence[float], confidence_level: float
@@ -793,6 +828,26 @@ class FitComparison:
                 " others; rely on neither far beyond the data"
             )
         return sentence
+
+
+def _first_index(numbers: Sequence[int], is_met: Callable[[float], bool]) -> int:
+    """Return the index of the first number that meets a condition; the count of the numbers if none
+    does. Between spaced numbers, the condition may change once.
+
+    >>> _first_index(range(1, 1000), lambda number: number >= 300)
+    299
+    """
+    spaced_indices = np.unique(
+        np.geomspace(1, len(numbers), 2 + int(4 * np.log2(len(numbers)))).astype(int) - 1
+    ).tolist()
+    last_index = 0
+    for index in spaced_indices:
+        if is_met(numbers[index]):
+            return last_index + bisect_left(
+                range(last_index, index), True, key=lambda place: is_met(numbers[place])
+            )
+        last_index = index
+    return len(numbers)
 
 
 def families_to_fit(
@@ -1070,6 +1125,7 @@ def fits(
     intervals: IntervalSettings | None = None,
     with_curves: bool = False,
     efficiency: float = COMMON_EFFICIENCY,
+    goal: TimeGoal | None = None,
 ) -> Fitting:
     """Fit families, and predict the time on the given numbers of processors.
 
@@ -1086,6 +1142,7 @@ def fits(
     with_curves : whether the curves of the fits are computed, to draw them
     efficiency : the goal that the efficient number of processors and the size needed reach, above 0
         and at most 1 [1]
+    goal : the time or throughput for which a number of processors is wanted; None without one
 
     Raises
     ------
@@ -1125,6 +1182,10 @@ def fits(
     ]
     if not comparison.misfit:
         answers = _with_ends_of_efficient_processors(answers, comparison, efficiency, intervals)
+        if goal is not None:
+            count = comparison.processors_for(goal, intervals.level)
+            values = {**answers[0].values, "needed_processors": count}
+            answers[0] = replace(answers[0], values=values)
     answers += [
         Answer(name, "fit", failed=reason)
         for name, reason in comparison.reason_by_failed_family.items()
@@ -1155,6 +1216,7 @@ def fits(
         curves,
         size=size,
         efficiency=efficiency,
+        goal=goal,
         findings=tuple(filter(None, [comparison.finding_on_causes, *measured_rows.sentences()])),
         growing_causes=tuple(cause.measured_cause.name for cause in comparison.causes_left_out),
         has_law=not comparison.misfit,

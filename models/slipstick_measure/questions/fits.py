@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from math import log
+from math import inf, log
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.answer import Answer, Value
@@ -17,6 +17,7 @@ from slipstick.errors import (
     UnknownNameError,
     did_you_mean,
 )
+from slipstick.expression.nodes import TIME, Dimension
 from slipstick.late import np
 from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
 from slipstick.results.question import Decision, QuestionResult, TitleAnswer
@@ -47,9 +48,11 @@ from slipstick_measure.results import (
     LEAST_CRITERION_DIFFERENCE,
     ExtrapolatedPrediction,
     Fitting,
+    TimeGoal,
 )
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
 from slipstick_questions.fitted import FittedBase
+from slipstick_questions.title_limits import notes_on_limits_in_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -198,7 +201,8 @@ class _CheckedFit:
     one.
 
     `compute_timings` gives the times to fit, and those that are known beyond them, by processors
-    [s].
+    [s]; `rate` is the unit of throughputs as in `Timings`, and `goal` the time or the throughput
+    that is wanted.
     """
 
     spec: FitSpec
@@ -208,6 +212,8 @@ class _CheckedFit:
     families: list[str | Family] | None
     base_model: PreparedModel | None
     is_drawn: bool
+    rate: tuple[str, float] | None
+    goal: TimeGoal | None
 
     def fit_families(self) -> Fitting:
         """Fit all families, best first."""
@@ -215,7 +221,13 @@ class _CheckedFit:
         intervals = IntervalSettings(self.spec.intervals)
         timings, truth = self.compute_timings()
         time_fits = fits(
-            timings, self.families, processors, intervals, self.is_drawn, self.spec.efficiency.value
+            timings,
+            self.families,
+            processors,
+            intervals,
+            self.is_drawn,
+            self.spec.efficiency.value,
+            self.goal,
         )
         time_fits = replace(time_fits, source=self.source, truth=truth, size_path=self.spec.size)
         return (
@@ -238,15 +250,28 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
     drawn_fits = _fits_in_pictures(specs, study) or [picture.fit for picture in default_pictures]
     checked_fits: list[_CheckedFit] = []
     notes: list[Problem] = []
+
+    def way_out_of_limit(text: str, dimension: Dimension) -> str:
+        """Return the key of a fit that asks for a limit."""
+        rates = [checked_fit.rate for checked_fit in checked_fits]
+        rate_units = [rate[0].lstrip() for rate in rates if rate]
+        if any(text.endswith(unit) for unit in rate_units):
+            return f"write throughput: {text} in the fit"
+        if dimension == TIME and None in rates:
+            return f"write time: {text} in the fit"
+        return f"write efficiency: {text} in the fit" if text.endswith("%") else ""
+
     for name, spec in specs.items():
         place = ("fits", name)
         try:
             named_families = [family_named(family) for family in spec.families]
         except UnknownNameError as error:
             raise study.refusal((*place, "families"), str(error)) from None
+        rate = None
         if spec.made is None:
             runs = read_runs(spec.data, (*place, "data"), study)
             compute_timings = _getter_of_measured_timings(runs, spec, place, study)
+            rate = compute_timings()[0].rate
             source = spec.data.rpartition("/")[2]
             notes += timing_notes(runs, spec.region)
         else:
@@ -258,9 +283,19 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
         )
         checked_fits.append(
             _CheckedFit(
-                spec, name, compute_timings, source, families, prepared_model, name in drawn_fits
+                spec,
+                name,
+                compute_timings,
+                source,
+                families,
+                prepared_model,
+                name in drawn_fits,
+                rate,
+                _goal_of(spec, rate, place, study),
             )
         )
+
+    notes += notes_on_limits_in_title(study, way_out_of_limit)
 
     @cache
     def fits_by_name() -> dict[str, Fitting]:
@@ -284,6 +319,44 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
         fitted_base=fitted_base,
         pictures=default_pictures,
     )
+
+
+def _goal_of(
+    spec: FitSpec, rate: tuple[str, float] | None, place: Place, study: StudyContext
+) -> TimeGoal | None:
+    """Return the time or the throughput that a fit is to reach; None without one. Raise for a goal
+    that the data cannot have.
+
+    Parameters
+    ----------
+    spec : of the fit
+    rate : unit of throughputs in the data and its size in base units; None where times were
+        measured
+    place, study : where the fit is written
+    """
+    if spec.time is not None and rate is None:
+        return TimeGoal(spec.time.text, spec.time.value)
+    if spec.time is not None and rate is not None:
+        message = f"the data have throughputs in {rate[0]}, and no times; write throughput"
+        raise study.refusal((*place, "time"), message)
+    if not spec.throughput:
+        return None
+    if rate is None:
+        message = "the data have times, and no throughputs; write time, the longest time wanted"
+        raise study.refusal((*place, "throughput"), message)
+    unit, unit_size = rate
+    number_text = spec.throughput.removesuffix(unit.lstrip()).strip()
+    try:
+        throughput = float(number_text) * unit_size
+    except ValueError:
+        throughput = 0.0
+    if not 0 < throughput < inf:
+        message = (
+            f"write a number above 0 with the unit of the data, such as 10 {unit.lstrip()}; got"
+            f" {spec.throughput!r}"
+        )
+        raise study.refusal((*place, "throughput"), message)
+    return TimeGoal(f"{number_text} {unit.lstrip()}", throughput=throughput)
 
 
 def _default_picture(name: str) -> FitsPictureSpec:

@@ -14,6 +14,7 @@ from slipstick.late import Array, np
 from slipstick.report.formatting import (
     TextBlock,
     TextTable,
+    capitalized,
     join_phrases,
     percent,
     plain_decimal,
@@ -53,6 +54,7 @@ _NAMES_OF_DERIVED_VALUES = (
     "largest_speedup_processors",
     "level_processors",
     "efficient_processors",
+    "needed_processors",
     "most_processors",
     "base_processors",
 )
@@ -120,7 +122,10 @@ def main_findings(time_fits: Fitting) -> list[str]:
     words = Words(member=time_fits.member)
     verdict = f"{time_fits.verdict[:1].upper()}{time_fits.verdict[1:]}."
     limits_text = _limits_sentence(best_answer, time_fits)
-    row_sentences = [with_noun_for_processors(sentence, words) for sentence in time_fits.findings]
+    row_sentences = [
+        with_noun_for_processors(sentence, words)
+        for sentence in filter(None, [_measured_goal_sentence(time_fits), *time_fits.findings])
+    ]
     bound_sentences = [
         with_noun_for_processors(sentence, words) for sentence in _bound_sentences(time_fits)
     ]
@@ -260,10 +265,12 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
         # What the law leaves out stands before what it says.
         law_insertion_index = bool(time_fits.growing_causes)
         sentences.insert(law_insertion_index, law_line)
+    elif not time_fits.has_law and time_fits.goal:
+        sentences.insert(0, uncapitalized(_measured_goal_sentence(time_fits)).replace(":", "", 1))
     if time_fits.has_law:
         law_index = bool(time_fits.growing_causes)
         sentences[law_index:law_index] = [
-            f"on p = {processors:g}: {_prediction_text(best_answer, processors)}"
+            f"on p = {processors:g}: {_prediction_text(time_fits, processors)}"
             for processors in predicted_counts_in_title(words.title, best_answer)
         ][:1]
     size_names = [
@@ -304,6 +311,7 @@ def _law_line(answer: Answer, time_fits: Fitting, asks_how_many: bool, size_noun
     size_noun : what a size counts
     """
     by_law = f"by the fitted {_law_or_model(answer)}"
+    goal_text = _goal_sentence(answer, time_fits)
     efficient_text = _efficiency_sentence(answer, time_fits, size_noun)
     if efficient_text and asks_how_many and not _base_clause(answer):
         efficient_text = (
@@ -314,12 +322,57 @@ def _law_line(answer: Answer, time_fits: Fitting, asks_how_many: bool, size_noun
         )
     elif efficient_text:
         efficient_text = f"{by_law}, {uncapitalized(efficient_text)}"
+    if goal_text:  # the study asks for this, so that the efficiency stands in the report alone
+        efficient_text = f"{by_law}, {uncapitalized(goal_text)}"
     speedup_text = _speedup_sentence(answer, time_fits)
     if speedup_text and (differing_laws := _laws_that_differ(answer, time_fits)):
         speedup_text = _difference_sentence(answer, differing_laws, time_fits)
     elif speedup_text and not efficient_text:
         speedup_text = f"{by_law}, {uncapitalized(speedup_text)}"
     return f"{efficient_text} {speedup_text}".strip()
+
+
+def _goal_sentence(answer: Answer, time_fits: Fitting) -> str:
+    """Return a sentence on the number of processors that keeps the goal by a fit, with its
+    interval; empty without a goal, or if the fit is not the preferred one.
+    """
+    count = answer.values.get("needed_processors")
+    if time_fits.goal is None or count is None:
+        return ""
+    goal = capitalized(time_fits.goal.words)
+    if count.value is None:
+        doubt = f"; within the interval, p = {count.low:g} may" if count.low is not None else ""
+        return f"{goal} is not reached up to p = {time_fits.reach:g}{doubt}."
+    verb = "needs"
+    if time_fits.weak_scaling and time_fits.rate is None:
+        verb = "is kept up to"
+    elif count.value == min(time_fits.p):
+        verb = "is kept already on the fewest measured,"
+    return f"{goal} {verb} p = {count.value:g}{_count_ends_text(count)}."
+
+
+def _measured_goal_sentence(time_fits: Fitting) -> str:
+    """Return a sentence on the measured numbers of processors that keep the goal and on the others;
+    empty without a goal.
+    """
+    if time_fits.goal is None:
+        return ""
+    p, times = np.array(time_fits.p), np.array(time_fits.time)
+    phrases_by_state: dict[bool, list[str]] = {True: [], False: []}
+    for processors in np.unique(p).tolist():
+        time = float(np.median(times[p == processors]))
+        amount, _ = _prediction_and_ends(
+            time_fits, f"{_TIME_NAME_PREFIX}{processors:g}]", Value(time, "s"), ""
+        )
+        is_kept = time <= time_fits.goal.time_on(processors)
+        phrases_by_state[is_kept].append(f"p = {processors:g} ({amount})")
+    kept_on, missed_on = (
+        phrases[:1] if len(phrases) > 1 and state else phrases[-1:]
+        for state, phrases in phrases_by_state.items()
+    )
+    clauses = [f"is kept on {phrase}" for phrase in kept_on]
+    clauses += [f"is not kept on {phrase}" for phrase in missed_on]
+    return f"Measured: {time_fits.goal.words} {join_phrases(clauses)}."
 
 
 def _numbers_in(title: str) -> set[float]:
@@ -350,19 +403,17 @@ def predicted_counts_in_title(title: str, answer: Answer) -> list[float]:
     return [number for number in predicted_counts if number in numbers_in_title]
 
 
-def _prediction_text(answer: Answer, processors: float) -> str:
-    """Return the time and the efficiency that a fit predicts for a number of processors, in
-    words.
+def _prediction_text(time_fits: Fitting, processors: float) -> str:
+    """Return the time or the throughput, and the efficiency, that the preferred fit predicts for a
+    number of processors, in words.
     """
-    names = [
-        f"{name_prefix}{processors:g}]"
-        for name_prefix in (_TIME_NAME_PREFIX, _EFFICIENCY_NAME_PREFIX)
-    ]
-    return " and ".join(
-        f"{name.partition('[')[0]} {value_amount(name, value.value, value.unit, value.ends)}"
-        for name in names
-        if (value := answer.values.get(name))
-    )
+    cell = _prediction_cell(time_fits, f"{_TIME_NAME_PREFIX}{processors:g}]")
+    text = f"{'throughput' if time_fits.rate else 'time'} {cell}"
+    name = f"{_EFFICIENCY_NAME_PREFIX}{processors:g}]"
+    if efficiency := time_fits.answers[0].values.get(name):
+        amount = value_amount(name, efficiency.value, efficiency.unit, efficiency.ends)
+        text = f"{text} and efficiency {amount}"
+    return text
 
 
 def prediction_table(time_fits: Fitting, words: Words) -> Decision | None:
@@ -407,28 +458,38 @@ def _prediction_cell(time_fits: Fitting, name: str) -> str:
 
 
 def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
-    """Return whether the target efficiency is reached at the number of processors that a title
-    names; None if the title has another question.
+    """Return whether the target efficiency or the goal is reached at the number of processors that
+    a title names; None if the title has another question.
     """
     best_answer = time_fits.answers[0]
     processors_in_title = predicted_counts_in_title(words.title, best_answer)
-    target_pattern = percent(time_fits.efficiency).replace(" ", " ?")
-    asks_for_target = re.search(rf"{target_pattern}|efficien", words.title)
-    if not (time_fits.has_law and len(processors_in_title) == 1 and asks_for_target):
+    if not (time_fits.has_law and len(processors_in_title) == 1):
         return None
-    efficiency = best_answer.values.get(f"{_EFFICIENCY_NAME_PREFIX}{processors_in_title[0]:g}]")
-    if efficiency is None or efficiency.value is None:
+    processors = processors_in_title[0]
+    target_text = percent(time_fits.efficiency)
+    name, target, sign = f"{_EFFICIENCY_NAME_PREFIX}{processors:g}]", time_fits.efficiency, 1
+    if time_fits.goal is not None and time_fits.goal.text in words.title:
+        target_text = time_fits.goal.text
+        name, target, sign = (
+            f"{_TIME_NAME_PREFIX}{processors:g}]",
+            time_fits.goal.time_on(processors),
+            -1,
+        )
+    elif not re.search(rf"{target_text.replace(' ', ' ?')}|efficien", words.title):
         return None
-    low, high = efficiency.ends
-    low, high = (efficiency.value if end is None else end for end in (low, high))
-    is_undecided = low < time_fits.efficiency <= high
-    is_reached = None if is_undecided else efficiency.value >= time_fits.efficiency
-    reason = f" ({percent(time_fits.efficiency)} lies within the interval)" if is_undecided else ""
+    value = best_answer.values.get(name)
+    if value is None or value.value is None:
+        return None
+    low, high = (value.value if end is None else end for end in value.ends)
+    is_reached_at_low, is_reached_at_high = (sign * end >= sign * target for end in (low, high))
+    is_undecided = is_reached_at_low != is_reached_at_high
+    is_reached = None if is_undecided else is_reached_at_low
+    reason = f" ({target_text} lies within the interval)" if is_undecided else ""
     verdict_text = with_noun_for_processors(
-        f"{verdict_word([is_reached])}, on p = {processors_in_title[0]:g}{reason}", words
+        f"{verdict_word([is_reached])}, on p = {processors:g}{reason}", words
     )
     # The same words as in the headline, which is left out then.
-    sentence = _prediction_text(best_answer, processors_in_title[0])
+    sentence = _prediction_text(time_fits, processors)
     return TitleAnswer(verdict_text, sentence, replaces_headline=False)
 
 
@@ -548,7 +609,8 @@ def _limits_sentence(answer: Answer, time_fits: Fitting, is_alone: bool = False)
     time_fits : all fits
     is_alone : whether the sentences are on this law alone, with the doubts that others raise
     """
-    efficient_text = _efficiency_sentence(answer, time_fits)
+    goal_text = _goal_sentence(answer, time_fits)
+    efficient_text = f"{goal_text} {_efficiency_sentence(answer, time_fits)}".strip()
     speedup_text = _speedup_sentence(answer, time_fits)
     if speedup_text and (differing_laws := _laws_that_differ(answer, time_fits)):
         speedup_text = (

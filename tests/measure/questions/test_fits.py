@@ -540,3 +540,114 @@ def test_another_amount_in_the_title_leaves_the_order() -> None:
     ):
         search = SimpleNamespace(condition="time <= 8 s")
         assert SeekResult((search,)).answers_amount_in(title) is is_first  # type: ignore[arg-type]
+
+
+NUMBERS_OF_NODES = (1, 2, 4, 8, 16, 32, 64)
+
+
+def goal_study(folder: Path, goal: str, title: str, column: str = "time [s]") -> Path:
+    """Write a study of runs whose time is 1200 s / p + 10 s, or whose throughput of p nodes is that
+    of cycles with this time, within 1 %, and a goal.
+    """
+    rows = []
+    for p in NUMBERS_OF_NODES:
+        for factor in (0.99, 1.0, 1.01):
+            time = factor * (1200 / p + 10)
+            rows.append(f"{p},{time if 'time' in column else 1e4 / time}")
+    (folder / "runs.csv").write_text("\n".join([f"nodes,{column}", *rows]) + "\n")
+    study = folder / "study.yaml"
+    study.write_text(
+        f"study: 1\ntitle: {title}\nfits:\n  runs: {{data: runs.csv, at: [64], {goal}}}\n"
+    )
+    return study
+
+
+@pytest.mark.parametrize(
+    ("goal", "column", "needed", "words"),
+    [
+        ("time: 40 s", "time [s]", 40, "a time of at most 40 s needs"),
+        ("throughput: 200 /s", "throughput [/s]", 30, "a throughput of at least 200 /s needs"),
+    ],
+)
+def test_the_nodes_for_a_goal_are_those_of_the_law_behind_the_rows(
+    tmp_path: Path, goal: str, column: str, needed: int, words: str
+) -> None:
+    # 1200 / 40 + 10 = 40, and 1e4 / (1200 / 30 + 10) = 200.
+    study = goal_study(tmp_path, goal, "How many nodes are needed?", column)
+    results = run(prepare(str(study)))
+    fit = result_of(results, FitsResult).fits["runs"]
+    count = fit.answers[0].values["needed_processors"]
+    assert count.value is not None
+    assert count.low is not None
+    assert count.high is not None
+    assert count.low <= needed <= count.high <= 1.1 * needed
+    assert abs(count.value - needed) <= 1
+    first_line = head_lines(results, [])[0]
+    assert f"{words} {count.value:g} nodes" in first_line
+    assert "efficiency" not in first_line
+    (measured,) = [line for line in main_findings(fit) if line.startswith("Measured: a t")]
+    next_count = next(p for p in NUMBERS_OF_NODES if p >= needed)
+    assert f"is kept on {next_count} nodes" in measured
+    assert f"is not kept on {next_count // 2} nodes" in measured
+
+
+def test_a_goal_beyond_the_least_time_is_not_reached(tmp_path: Path) -> None:
+    results = run(prepare(str(goal_study(tmp_path, "time: 2 s", "How many nodes are needed?"))))
+    assert "a time of at most 2 s is not reached up to" in head_lines(results, [])[0]
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [("40 s", "Yes"), ("20 s", "No")])
+def test_a_title_on_a_goal_has_a_verdict(tmp_path: Path, limit: str, verdict: str) -> None:
+    title = f"Do 64 nodes finish within {limit}?"
+    results = run(prepare(str(goal_study(tmp_path, f"time: {limit}", title))))
+    assert head_lines(results, [])[0].startswith(f"{verdict}, on 64 nodes: time 28.")
+
+
+@pytest.mark.parametrize(
+    ("goal", "column", "problem"),
+    [
+        ("time: 40 s", "throughput [/s]", "the data have throughputs in /s, and no times"),
+        ("throughput: 9 /s", "time [s]", "the data have times, and no throughputs"),
+        ("throughput: 9 GB/s", "throughput [/s]", "with the unit of the data, such as 10 /s"),
+        ("throughput: 0 /s", "throughput [/s]", "write a number above 0"),
+    ],
+)
+def test_a_goal_that_the_data_cannot_have_is_refused(
+    tmp_path: Path, goal: str, column: str, problem: str
+) -> None:
+    with pytest.raises(SpecError, match=re.escape(problem)):
+        prepare(str(goal_study(tmp_path, goal, "How many?", column)))
+
+
+@pytest.mark.parametrize(
+    ("limit", "column", "advice"),
+    [
+        ("150 s", "time [s]", "write time: 150 s in the fit"),
+        ("30 /s", "throughput [/s]", "write throughput: 30 /s in the fit"),
+        ("60 %", "time [s]", "write efficiency: 60 % in the fit"),
+        ("64 nodes", "time [s]", ""),
+    ],
+)
+def test_a_limit_of_the_title_that_no_key_has_is_told_by_check_and_run(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    column: str,
+    advice: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    title = f"How many nodes are needed for at least {limit}?"
+    study = goal_study(tmp_path, "families: [amdahl]", title, column)
+    assert main(["check", study.name]) == 0
+    told_by_check = capsys.readouterr().err
+    assert main(["run", study.name, "--no-html"]) == 0
+    told_by_run = capsys.readouterr().err
+    for told in (told_by_check, told_by_run):
+        assert (f"stands nowhere else in the study: {advice}" in told) == bool(advice)
+        assert told.count("stands nowhere") == bool(advice)
+    key = advice.partition("write ")[2].partition(" in ")[0]
+    if key:
+        study = goal_study(tmp_path, key, title, column)
+        assert main(["check", study.name]) == 0
+        assert "stands nowhere" not in capsys.readouterr().err
