@@ -59,9 +59,9 @@ from slipstick_measure.fit.families import FAMILIES, cycle_times
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.intervals import FitIntervals, Interval, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
-from slipstick_measure.fit.measured_causes import CAUSES, MeasuredCause
+from slipstick_measure.fit.measured_causes import MeasuredCause
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
-from slipstick_measure.results import GroupError
+from slipstick_measure.results import CAUSES, GroupError
 from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy
 
 LEVEL = 0.9

@@ -17,6 +17,9 @@ LEAST_CRITERION_DIFFERENCE = 4.0
 4 to 7 is less support, over 10 none)."""
 
 
+CAUSES = "measured-causes"
+"""The name of the law with the measured causes."""
+
 LEVEL = 0.005
 """Relative difference of speed-ups that are called the same."""
 

@@ -30,7 +30,6 @@ from slipstick_measure.fit.growth_bounds import (
 from slipstick_measure.fit.intervals import FitIntervals, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
 from slipstick_measure.fit.measured_causes import (
-    CAUSES,
     FittedCause,
     causes_without_term,
     family_with_causes,
@@ -40,6 +39,7 @@ from slipstick_measure.fit.measured_causes import (
 from slipstick_measure.fit.posterior import ASSUMED_NOISE, ENOUGH_FREEDOM
 from slipstick_measure.fit.rows import MeasuredRows
 from slipstick_measure.results import (
+    CAUSES,
     LEAST_CRITERION_DIFFERENCE,
     Curve,
     ExtrapolatedPrediction,

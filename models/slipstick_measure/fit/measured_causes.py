@@ -19,12 +19,10 @@ from slipstick_measure.fit.formula import (
     nonnegative_coefficients,
     work_divisor,
 )
+from slipstick_measure.results import CAUSES
 
 if TYPE_CHECKING:
     from slipstick_measure.fit.least_squares import FittedFormula
-
-CAUSES = "measured-causes"
-"""The name of the law with the measured causes."""
 
 LEAST_GROWTH = 1.2
 """Ratio of the seconds of a cause at the largest number of processors to those at a quarter of it,

@@ -26,7 +26,7 @@ from slipstick.report.formatting import (
 from slipstick.results.question import Decision, TitleAnswer, verdict_word
 from slipstick.results.words import Words, is_plural
 from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
-from slipstick_measure.results import LEVEL, Fitting, RefusedPrediction
+from slipstick_measure.results import CAUSES, LEVEL, Fitting, RefusedPrediction
 from slipstick_pictures.look import (
     STROKES,
     axis_title,
@@ -116,9 +116,6 @@ def main_findings(time_fits: Fitting) -> list[str]:
     time_fits : as for `fits_text`
     """
     best_answer = time_fits.answers[0]
-    lost_processors_by_name = {
-        name: value for name, value in best_answer.values.items() if name.startswith(LOST)
-    }
     words = Words(member=time_fits.member)
     verdict = f"{time_fits.verdict[:1].upper()}{time_fits.verdict[1:]}."
     limits_text = _limits_sentence(best_answer, time_fits)
@@ -135,14 +132,8 @@ def main_findings(time_fits: Fitting) -> list[str]:
         *row_sentences,
         *([f"By {_name_with_title(best_answer)}: {limits_text}"] if limits_text else []),
     ]
-    if lost_processors_by_name:
-        lost_name, largest_loss = next(iter(lost_processors_by_name.items()))
-        processors = float(best_answer.point["p"])
-        sentences.append(
-            f"Most is lost to {lost_name[len(LOST) : -1]}:"
-            f" {plain_decimal(largest_loss.value or 0.0, 3)} of"
-            f" {words.member_count(processors)}."
-        )
+    if loss_sentence := _loss_sentence(time_fits, words):
+        sentences.append(loss_sentence)
     for name, value in best_answer.values.items():
         if name.startswith(_TIME_NAME_PREFIX) and float(name[5:-1]) not in time_fits.bounded:
             prediction, ends = _prediction_and_ends(time_fits, name, value, "and")
@@ -154,6 +145,49 @@ def main_findings(time_fits: Fitting) -> list[str]:
         *bound_sentences,
         with_noun_for_processors(verdict, words),
     ]
+
+
+def _loss_sentence(time_fits: Fitting, words: Words) -> str:
+    """Return what most processors are lost to: the measured cause, or that of each law or model
+    which the data cannot distinguish; empty without losses.
+    """
+    best_answer = time_fits.answers[0]
+    cause, loss = _largest_loss(best_answer)
+    if not cause:
+        return ""
+    processors = float(best_answer.point["p"])
+    loss_text = f"{cause}: {plain_decimal(loss, 3)} of {words.member_count(processors)}"
+    if best_answer.model == CAUSES:
+        return f"Most is lost to {loss_text}."
+    causes_by_other_laws = {
+        answer.model: _largest_loss(answer)[0] for answer in time_fits.undistinguished
+    }
+    # The first of two stations has a number in its name, an only one has none.
+    differing_phrases = [
+        f"by {model} to {other_cause}"
+        for model, other_cause in causes_by_other_laws.items()
+        if other_cause and other_cause.rstrip("1") != cause.rstrip("1")
+    ]
+    sentence = f"By {best_answer.model}, most is lost to {loss_text}"
+    if differing_phrases:
+        return f"{sentence}; {join_phrases(differing_phrases)}. Total times do not show which."
+    # The causes of the user's own model are not read from the times.
+    has_causes_of_law = bool(_law_title(best_answer))
+    return f"{sentence}.{' Total times do not show causes.' if has_causes_of_law else ''}"
+
+
+def _largest_loss(answer: Answer) -> tuple[str, float]:
+    """Return the cause to which most processors are lost, and how many; an empty cause if the
+    answer names none.
+    """
+    return next(
+        (
+            (name[len(LOST) : -1], value.value or 0.0)
+            for name, value in answer.values.items()
+            if name.startswith(LOST)
+        ),
+        ("", 0.0),
+    )
 
 
 def _goal_text(time_fits: Fitting, name: str) -> str:

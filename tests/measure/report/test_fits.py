@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,8 +17,10 @@ from slipstick_measure.report.fits import (
     prediction_table,
     refused_in_title,
 )
-from slipstick_measure.results import ExtrapolatedPrediction, RefusedPrediction
+from slipstick_measure.results import CAUSES, ExtrapolatedPrediction, RefusedPrediction
 from tests.measure.fit.truths import TRUTHS, noisy
+
+_FEW_DRAWS = IntervalSettings(draws=10)
 
 
 @pytest.mark.turns(3)
@@ -31,8 +34,8 @@ def test_what_a_person_needs_comes_first() -> None:
         " processors. Speed-up is at most 11.7 (11.1 to 12.4), at 35 processors, in 8.512 s"
         " (8.044 s to 9.007 s), the least time."
     )
-    assert " Most is lost to coherency: " in first
-    assert " of 64 processors. On 64 processors: 9.5" in first
+    assert " By usl, most is lost to coherency: " in first
+    assert " of 64 processors. Total times do not show causes. On 64 processors: 9.5" in first
     assert first.endswith("The data prefer usl.")
     assert "warning: the prediction for 64 processors is extrapolated to 2 times" in text
     assert text.isascii()
@@ -48,6 +51,30 @@ def test_families_that_cannot_be_told_apart_are_all_shown_and_those_without_a_fi
     assert "\nqueue-2: a closed queue" in text
     assert "latency: no fit: for one size" in text
     assert "warning" not in text
+
+
+def test_a_cause_of_one_law_alone_is_not_stated_as_measured() -> None:
+    """The same losses, told by one law, by two that differ, and by the user's own model."""
+    fitting = fits(noisy(TRUTHS["coherency"], 0), ["usl"], p=[64], intervals=_FEW_DRAWS)
+    usl = fitting.answers[0]
+    barrier = replace(
+        usl, model="phase-barrier", values={"processors_lost[barrier]": Value(40.0, "1", {})}
+    )
+    own = replace(usl, model="mine", notes=("the model mine",))
+
+    def loss_sentence(*answers: Answer) -> str:
+        names = tuple(answer.model for answer in answers)
+        changed = replace(fitting, answers=answers, undistinguished_names=names)
+        sentences = [text for text in main_findings(changed) if "lost to" in text]
+        return re.sub(r"[0-9.]+ of", "N of", sentences[0])
+
+    by_usl = "By usl, most is lost to coherency: N of 64 processors"
+    assert loss_sentence(usl) == f"{by_usl}. Total times do not show causes."
+    assert loss_sentence(usl, barrier) == (
+        f"{by_usl}; by phase-barrier to barrier. Total times do not show which."
+    )
+    assert loss_sentence(own) == "By mine, most is lost to coherency: N of 64 processors."
+    assert loss_sentence(replace(own, model=CAUSES)).startswith("Most is lost to coherency: N")
 
 
 def test_the_size_needed_is_said_with_its_interval_as_far_as_it_has_one() -> None:
