@@ -2,7 +2,7 @@
 
 Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978; Lazowska, Zahorjan, Graham and Sevcik,
 Quantitative System Performance, 1984, chapter 5; saturation population: Kleinrock, Queueing Systems
-vol. 2, 1976, section 4.12.
+vol. 2, 1976, section 4.12. Models with arrivals are in `slipstick_questions.open_bottleneck`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from slipstick.report.formatting import (
     setting_phrase,
     value_amount,
 )
-from slipstick.results.question import MOST_FURTHER_CASES, QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
 from slipstick.study.cases import Place, StudyContext, SweepDefinition, quantity_node
@@ -37,6 +37,12 @@ from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import PointGroup, check_sweep, plan_sweep, solve_plan
 from slipstick.vocabulary import CLOSED_FORM
+from slipstick_questions.open_bottleneck import (
+    OpenBottleneck,
+    has_arrivals_alone,
+    open_bottleneck,
+    reason_without_open_bottleneck,
+)
 from slipstick_questions.specs import BottleneckSpec
 
 _SPAN_NAME = "span"
@@ -166,30 +172,45 @@ class BottleneckResult(QuestionResult):
         " customers, and T_0 the time of a cycle without waiting, the throughput X is at most N /"
         " T_0 and at most 1 / D. The two bounds meet at the saturation population N* = T_0 / D:"
         " below it the bottleneck has time to spare, above it customers queue. The utilization is X"
-        " D, with the bound as X where the throughput of the method is above it."
+        " D, with the bound as X where the throughput of the method is above it. With arrivals at a"
+        " rate X, the utilization is X D, and at most 1 / D can be carried."
     )
     bottleneck: tuple[CaseBottlenecks, ...]
+    with_arrivals: tuple[OpenBottleneck, ...] = ()
 
     def sentences(self) -> list[str]:
         """Return sentences on which resource limits each case."""
         return [
-            f"{case_bottlenecks.case}: {line}"
-            for case_bottlenecks in self.bottleneck
-            for line in _range_sentences(case_bottlenecks)
+            *(bottleneck.sentence() for bottleneck in self.with_arrivals),
+            *(
+                f"{case_bottlenecks.case}: {line}"
+                for case_bottlenecks in self.bottleneck
+                for line in _range_sentences(case_bottlenecks)
+            ),
         ]
 
     @property
     def has_further_answers(self) -> bool:
         """Return whether the headline leaves out an answer."""
-        return len(self.bottleneck) > 2
+        return len(self.bottleneck) + len(self.with_arrivals) > 2
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences on which resource limits the first cases, and from which value on."""
-        are_several = len(self.bottleneck) > 1
-        return [
-            _case_headline(bottlenecks, words.case(bottlenecks.case) if are_several else "", words)
-            for bottlenecks in self.bottleneck[: 1 + MOST_FURTHER_CASES]
-        ][:2]
+        are_several = len(self.bottleneck) + len(self.with_arrivals) > 1
+
+        def title_of(case: str) -> str:
+            """Return the title of a case if there are several."""
+            return words.case(case) if are_several else ""
+
+        headlines = [
+            bottleneck.headline(title_of(bottleneck.case), words)
+            for bottleneck in self.with_arrivals[:2]
+        ]
+        headlines += [
+            _case_headline(bottlenecks, title_of(bottlenecks.case), words)
+            for bottlenecks in self.bottleneck[:2]
+        ]
+        return headlines[:2]
 
     def searched_paths(self) -> list[str]:
         """List the quantities along which bottlenecks are looked at."""
@@ -199,6 +220,8 @@ class BottleneckResult(QuestionResult):
         """Yield for each case a table of the points along the axis, and a table of the resources at
         both of its ends.
         """
+        for bottleneck in self.with_arrivals:
+            yield bottleneck.table()
         for case_bottlenecks in self.bottleneck:
             yield _points_table(case_bottlenecks)
             yield _resources_table(case_bottlenecks)
@@ -213,11 +236,22 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
         no resource
     """
     sweep_by_case: dict[str, SweepDefinition] = {}
+    cases_with_arrivals = list[str]()
     for index, case in enumerate(question.cases):
-        if reason := _reason_without_analysis(
-            evaluator(case, study.cases[case], study.library).built.model
-        ):
+        model = evaluator(case, study.cases[case], study.library).built.model
+        is_open = has_arrivals_alone(model)
+        reason_without = reason_without_open_bottleneck if is_open else _reason_without_analysis
+        if reason := reason_without(model):
             raise study.refusal(("bottleneck", "cases", index), f"{case} {reason}")
+        if is_open:
+            cases_with_arrivals.append(case)
+            continue
+        if not question.along:
+            message = (
+                f"{case} is a closed population; write along: {{PATH: VALUES}}, such as numbers of"
+                " processors"
+            )
+            raise study.refusal(("bottleneck",), message)
         sweep_by_case[case] = study.sweep_over_axes(_PLACE_OF_AXIS, question.along, case)
         (axis, *_), _ = check_sweep(sweep_by_case[case], case, study)
         if axis.has_names:
@@ -229,17 +263,28 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
         if any(number <= number_before for number_before, number in pairwise(axis_numbers)):
             raise study.refusal(_PLACE_OF_AXIS, f"list the values of {axis.path} in rising order")
 
+    if question.along and not sweep_by_case:
+        message = (
+            "with arrivals, the bottleneck is that of each case as given; leave along out, or write"
+            " a case for each value"
+        )
+        raise study.refusal(_PLACE_OF_AXIS, message)
+
     def solve(answers: BaseAnswers) -> BottleneckResult:
         return BottleneckResult(
-            tuple(_case_bottlenecks(case, sweep, study) for case, sweep in sweep_by_case.items())
+            tuple(_case_bottlenecks(case, sweep, study) for case, sweep in sweep_by_case.items()),
+            tuple(
+                open_bottleneck(case, evaluator(case, study.cases[case], study.library).built.model)
+                for case in cases_with_arrivals
+            ),
         )
 
-    return Question(solve, points=len(sweep_by_case) * len(axis.values))
+    return Question(solve, points=len(sweep_by_case) * len(axis.values) if sweep_by_case else 0)
 
 
 _WAY_OUT_WITH_ARRIVALS = (
-    "With arrivals, the resource with the highest utilization limits them: write utilization[NAME]"
-    " under answer, or search the largest arrivals with seek"
+    "Beside others, the resource with the highest utilization limits arrivals: write"
+    " utilization[NAME] under answer, or search the largest arrivals with seek"
 )
 
 
@@ -254,12 +299,14 @@ def _reason_without_analysis(model: object) -> str:
         return (
             ""
             if has_single_closed_class
-            else "has several classes or arrivals; a bottleneck is that of one closed class."
+            else "has several classes that are not all arrivals; a bottleneck is that of one closed"
+            " class, or of arrivals alone."
             f" {_WAY_OUT_WITH_ARRIVALS}"
         )
     if not (isinstance(model, Model) and len(model.population.groups) == 1):
         return (
-            "is no closed population of processors; a bottleneck is that of one cycle."
+            "is neither one closed population of processors nor arrivals alone; a bottleneck is"
+            " that of one cycle."
             f" {_WAY_OUT_WITH_ARRIVALS}"
         )
     has_limiting_resource = CompiledBounds(model).causes != (_SPAN_NAME,)

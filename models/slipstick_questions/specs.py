@@ -239,8 +239,11 @@ class BottleneckSpec(QuestionSpec):
 
     cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     along: dict[Path, AxisValues] = Field(
-        description="values of one path, such as the number of processors",
-        min_length=1,
+        {},
+        description=(
+            "values of one path, such as the number of processors; none for a model with arrivals,"
+            " whose bottleneck is that of the case as given"
+        ),
         max_length=1,
     )
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slipstick.errors import SpecError
+from slipstick import solve
+from slipstick.errors import NoAnswerError, SpecError
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_questions.bottleneck import BottleneckResult, CaseBottlenecks
+from slipstick_questions.open_bottleneck import OpenBottleneck
 from tests.questions import reported, result_of
 from tests.specs import activity
 
@@ -250,7 +252,7 @@ def test_the_page_the_table_and_json_have_it(
             "population.arrivals: [1 /s]",
             "{model: open.yaml}",
             "",
-            "base is no closed population of processors",
+            "with arrivals, the bottleneck is that of each case as given; leave along out",
         ),
         (
             "population.processors: [1]",
@@ -281,3 +283,107 @@ def test_what_has_no_bottleneck_is_refused(
     )
     with pytest.raises(SpecError, match=message):
         check_file(written(along, base, more).resolve())
+
+
+OPEN_MODEL = """\
+activity: 1
+parameters: {decode: 8 ms, detect: 22 ms, encode: 14 ms}
+population: {arrivals: 60 /s}
+resources: {decoder: {servers: 1}, gpu: {servers: 2}, encoder: {servers: 2}}
+cycle:
+  - {name: decode, service: decoder, time: decode, scv: 1}
+  - {name: detect, service: gpu, time: detect, scv: 1}
+  - {name: encode, service: encoder, time: encode, scv: 1}
+"""
+OPEN_NETWORK = """\
+queueing-network: 1
+classes: {reads: {arrivals: 30 /s}, writes: {arrivals: 10 /s}}
+stations:
+  cpu: {servers: 2, discipline: ps, service: {reads: 10 ms, writes: 30 ms}, visits: {writes: 2}}
+  disk: {service: {reads: 8 ms, writes: 4 ms}}
+  away: {discipline: is, service: {reads: 1 s, writes: 1 s}}
+"""
+
+
+def open_bottlenecks(model: str, more: str = "") -> tuple[OpenBottleneck, ...]:
+    """Run the bottlenecks of a model with arrivals, and of the cases that `more` adds."""
+    Path("open.yaml").write_text(model)
+    Path("study.yaml").write_text(
+        f"study: 1\nbase: {{model: open.yaml}}\n{more or 'bottleneck: {}'}"
+    )
+    return result_of(run(prepare("study.yaml")), BottleneckResult).with_arrivals
+
+
+def test_arrivals_are_limited_by_the_resource_with_the_largest_utilization(folder: Path) -> None:
+    more = "cases: {more: {resources.gpu.servers: 4}}\nbottleneck: {cases: [base, more]}\n"
+    base, more_gpus = open_bottlenecks(OPEN_MODEL, more)
+    # 22 ms / 2 = 11 ms at the gpu, 8 ms at the decoder, 14 ms / 2 = 7 ms at the encoder.
+    assert base.demands == pytest.approx({"decoder": 8e-3, "gpu": 11e-3, "encoder": 7e-3})
+    assert base.names == ("gpu",)
+    assert base.largest_rate == pytest.approx(1 / 11e-3)
+    # Twice the gpu is the other case.
+    twice = base.with_twice_the_capacity
+    assert twice.demands == pytest.approx(more_gpus.demands)
+    assert (twice.names, more_gpus.names) == (("decoder",), ("decoder",))
+    headline = BottleneckResult((), (base,)).headline(Words())[0]
+    assert "limits the throughput to 90.91 completions a second, and is 66 % utilized" in headline
+    assert "decoder would limit it to 125 completions a second" in headline
+
+
+@pytest.mark.turns(3)
+def test_the_utilization_and_the_largest_rate_are_those_of_the_simulation_and_the_search(
+    folder: Path,
+) -> None:
+    (base,) = open_bottlenecks(OPEN_MODEL)
+    simulated = solve("open.yaml", method="simulation")
+    for name in base.demands:
+        low, high = simulated.ends(f"utilization[{name}]")
+        assert low is not None
+        assert high is not None
+        assert low * 0.98 < base.utilization(name) < high * 1.02
+    just_below, just_above = (f"{factor * base.largest_rate!r} /s" for factor in (0.999, 1.001))
+    assert solve("open.yaml", {"population.arrivals": just_below}, method="mean-value")["time"]
+    with pytest.raises(NoAnswerError, match=f"station {base.names[0]} is saturated"):
+        solve("open.yaml", {"population.arrivals": just_above}, method="mean-value")
+
+
+def test_several_streams_are_limited_in_their_present_mix(folder: Path) -> None:
+    (base,) = open_bottlenecks(OPEN_NETWORK)
+    # (30 x 10 + 10 x 60) / 2 = 450 ms a second at the processors, 30 x 8 + 10 x 4 = 280 at the
+    # disk.
+    assert base.utilization("cpu") == pytest.approx(0.45)
+    assert base.utilization("disk") == pytest.approx(0.28)
+    assert base.demands.keys() == {"cpu", "disk"}
+    assert base.largest_rate == pytest.approx(40 / 0.45)
+    exact = solve("open.yaml")
+    assert exact.find("utilization[cpu]") == pytest.approx(base.utilization("cpu"))
+    # Twice the processors would be 22.5 % utilized, less than the disk.
+    assert base.with_twice_the_capacity.names == ("disk",)
+    headline = BottleneckResult((), (base,)).headline(Words())[0]
+    assert "in the present mix" in headline
+
+
+def test_a_bottleneck_that_stays_one_with_twice_its_capacity_has_twice_the_limit() -> None:
+    alone = OpenBottleneck("base", 60.0, {"cpu": 20e-3, "disk": 5e-3})
+    assert alone.with_twice_the_capacity.largest_rate == pytest.approx(100.0)
+    headline = alone.headline("", Words())
+    assert "asked for 120 % of what it can give" in headline
+    assert headline.endswith("with twice its capacity, the limit would be 100 completions a second")
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (OPEN_NETWORK.replace("{arrivals: 10 /s}", "{population: 2}"), "not all arrivals"),
+        (OPEN_NETWORK.replace("service: {reads: 8 ms", "capacity: 3, service: {reads: 8 ms"), ""),
+        (
+            "activity: 1\npopulation: {arrivals: 3 /s}\ncycle: [{name: think, delay: 1 s}]\n",
+            "base asks no resource for service",
+        ),
+    ],
+)
+def test_what_has_no_bottleneck_of_arrivals_is_refused(
+    folder: Path, model: str, message: str
+) -> None:
+    with pytest.raises(SpecError, match=message or "base has no bottleneck by the utilization law"):
+        open_bottlenecks(model)
