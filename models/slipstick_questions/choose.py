@@ -99,7 +99,7 @@ _UTILIZATION = late_pattern(r"utilization\[([^,\]]+)\]")
 OBJECTIVE = "objective"
 COST = "cost"
 
-_Point = tuple[float | str, ...]
+_ValuesVaried = tuple[float | str, ...]
 """The varied values at a point, by which it is found again."""
 
 
@@ -781,7 +781,7 @@ class _Enumeration:
     unanswered: int = 0
     reason: str = ""
     saturated: tuple[Rows, str] | None = None
-    solver_by_point: dict[_Point, tuple[_Choosing, float]] = field(default_factory=dict)
+    solver_by_point: dict[_ValuesVaried, tuple[_Choosing, float]] = field(default_factory=dict)
     simulated: int = 0
 
     def solve(self, rows: Rows) -> None:
@@ -895,7 +895,7 @@ class _Enumeration:
             *candidates[:MOST_SIMULATED_POINTS],
             *(pair for pair in candidates[MOST_SIMULATED_POINTS:] if pair not in self.undecided),
         ]
-        points_done = set[_Point]()
+        points_done = set[_ValuesVaried]()
         for _, answer in candidates:
             row = choosing.row_of(answer)
             points_done.add(_point_of(answer))
@@ -1017,7 +1017,7 @@ class _Enumeration:
         )
 
 
-def _point_of(answer: Answer) -> _Point:
+def _point_of(answer: Answer) -> _ValuesVaried:
     """Return the varied values at the point of an answer."""
     return tuple(answer.point.values())
 

@@ -58,7 +58,7 @@ def test_a_cause_of_one_law_alone_is_not_stated_as_measured() -> None:
     fitting = fits(noisy(TRUTHS["coherency"], 0), ["usl"], p=[64], intervals=_FEW_DRAWS)
     usl = fitting.answers[0]
     barrier = replace(
-        usl, model="phase-barrier", values={"processors_lost[barrier]": Value(40.0, "1", {})}
+        usl, model="phase-barrier", values={"processors_lost[barrier]": Value(40.0, "1")}
     )
     own = replace(usl, model="mine", notes=("the model mine",))
 
