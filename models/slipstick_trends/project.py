@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -87,6 +86,7 @@ from slipstick_trends.projection import (
     ProjectedCase,
     Projection,
     UsedRate,
+    years_of_title,
 )
 from slipstick_trends.projection_tables import (
     arrivals_table,
@@ -129,22 +129,6 @@ _MOST_YEARS_IN_TABLE = 6
 _MOST_TRACKS_IN_TABLE = 6
 _MOST_TRACKS_TOLD = 3
 _MOST_SENTENCES_OF_CASES = 3
-
-
-_YEAR_IN_TITLE = late_pattern(r"\b(?:19|20|21)\d\d\b")
-
-
-def _index_of_year(title: str, years: Sequence[float]) -> int:
-    """Return the index of the last projected year that is not after a year that a title names; of
-    the last one if the title names none of these years.
-
-    >>> years = [2022.0, 2024.0, 2026.0]
-    >>> [_index_of_year(title, years) for title in ("By 2025?", "By 2010?", "Soon?")]
-    [1, 2, 2]
-    """
-    named_years = [float(match) for match in _YEAR_IN_TITLE.findall(title)]
-    named_years = [year for year in named_years if years[0] <= year <= years[-1]]
-    return bisect_right(years, named_years[-1]) - 1 if named_years else len(years) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,23 +180,31 @@ class ProjectResult(QuestionResult):
         ][:_MOST_SENTENCES_OF_CASES]
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
-        """Return how likely the watched condition is in the year that the title names, or in the
+        """Return how likely the watched condition is in the year that the title asks for, or in the
         last one, as an answer to the title; None unless one condition is watched over the years of
         one case, with draws of the rates.
         """
-        histories = [history for track in self.projection.tracks for history in track.conditions]
+        histories = [
+            (track, history) for track in self.projection.tracks for history in track.conditions
+        ]
         if len(histories) != 1 or self.projection.factors is not None:
             return None
-        (history,) = histories
+        ((track, history),) = histories
         if not history.shares_of_draws:
             return None
-        index = _index_of_year(words.title, self.projection.years.tolist())
+        index = self.projection.end_index(track)
         share = history.shares_of_draws[index]
         clause = history.condition if history.is_worded else words.condition(history.condition)
-        year = year_text(float(self.projection.years[index]))
+        year = year_text(float(track.sweep.points[YEAR][index]))
         sentence = f"in {year} {clause} in {percent(share)} of the random draws"
         word = likelihood_word(share)
         return TitleAnswer(word, sentence, False, stands_alone=True, condition=history.condition)
+
+    def answers_amount_in(self, title: str) -> bool:
+        """Return whether a title asks for one of the projected years, such as 2030."""
+        return self.projection.factors is None and any(
+            self.projection.asked_indices(track) for track in self.projection.tracks
+        )
 
     def examined_cases(self) -> list[str]:
         """List the cases that are projected, if there are several."""
@@ -227,34 +219,37 @@ class ProjectResult(QuestionResult):
     def best(self, words: Words) -> tuple[str, str] | None:
         """Return the case with the least time in every year, with its times in words; if there is
         none and the title asks "which", the case with the least time as given, with what is known
-        of the last year; else None.
+        of the year that the title asks for or of the last year; else None.
         """
         projection = self.projection
         tracks = [track for track in projection.tracks if "time" in track.sweep.columns]
         if projection.factors is not None or len(projection.titles) > 1 or len(tracks) < 2:
             return None
-        fastest_track, *other_tracks = sorted(
-            tracks, key=lambda track: float(track.sweep.columns["time"][-1])
-        )
+
+        def time_at_end(track: ProjectedCase) -> tuple[float, str, tuple[float, float]]:
+            return value_at(track.sweep, "time", projection.end_index(track))
+
+        fastest_track, *other_tracks = sorted(tracks, key=lambda track: time_at_end(track)[0])
         is_always_shorter = all(
             len(fastest_track.sweep) == len(track.sweep)
             and (fastest_track.sweep.columns["time"] <= track.sweep.columns["time"]).all()
             for track in other_tracks
         )
-        interval_ends = [
-            value_at(track.sweep, "time", -1)[2] for track in (fastest_track, other_tracks[0])
-        ]
+        interval_ends = [time_at_end(track)[2] for track in (fastest_track, other_tracks[0])]
         is_overtaken = any(
             overtaking.overtaken_case == fastest_track.case for overtaking in projection.overtakings
         )
         amounts = [
-            value_amount("time", *value_at(track.sweep, "time", -1))
-            for track in (fastest_track, *other_tracks)
+            value_amount("time", *time_at_end(track)) for track in (fastest_track, *other_tracks)
         ]
-        last_year = year_text(projection.years[-1])
+        end_index = projection.end_index(fastest_track)
+        end_year = year_text(float(fastest_track.sweep.points[YEAR][end_index]))
         are_undecided = do_overlap(*interval_ends)
         if is_always_shorter and not is_overtaken and not are_undecided:
-            return fastest_track.case, f"stays the fastest until {last_year} ({amounts[0]})"
+            last_year = year_text(projection.years[-1])
+            reason = f"stays the fastest until {last_year}"
+            in_year = "" if end_year == last_year else f"in {end_year} "
+            return fastest_track.case, f"{reason} ({in_year}{amounts[0]})"
         if not re.match(r"which\b", words.title, re.IGNORECASE):
             return None
         first_track = min(tracks, key=lambda track: float(track.sweep.columns["time"][0]))
@@ -262,7 +257,7 @@ class ProjectResult(QuestionResult):
         if not are_undecided:
             return (
                 first_track.case,
-                f"in {last_year} {case_titles[0]} is the fastest ({amounts[0]})",
+                f"in {end_year} {case_titles[0]} is the fastest ({amounts[0]})",
             )
         phrases = [
             f"{amount} for {case_title}"
@@ -271,21 +266,32 @@ class ProjectResult(QuestionResult):
         shown_phrases = phrases[:_MOST_TRACKS_TOLD]
         return (
             first_track.case,
-            f"in {last_year} the order is undecided: {join_phrases(shown_phrases)}",
+            f"in {end_year} the order is undecided: {join_phrases(shown_phrases)}",
         )
 
     def decision(self, words: Words) -> Decision | None:
-        """Return a table of the values in the first and the last year, one row for each case; of a
-        single case, one row for each year.
+        """Return a table of the values in the first and the last year, and in those that the title
+        asks for, one row for each case; of a single case, one row for each year.
         """
         projection = self.projection
         if len(projection.tracks) == 1 and projection.factors is None:
-            return _table_of_years(projection.tracks[0], words)
+            return _table_of_years(projection, words)
         rows = []
         value_names = projection.tracks[0].value_names[:2]
         shown_tracks = projection.tracks[:_MOST_TRACKS_IN_TABLE]
         first_years = {float(track.sweep.points[YEAR][0]) for track in shown_tracks}
+        # What the title asks for, where all cases have it, stands between the first and the last.
+        years_by_case = [
+            {float(track.sweep.points[YEAR][index]) for index in projection.asked_indices(track)}
+            for track in shown_tracks
+        ]
+        asked_years = sorted(
+            set.intersection(*years_by_case) - first_years - {float(projection.years[-1])}
+            if projection.factors is None
+            else []
+        )
         for track in shown_tracks:
+            track_years = [float(year) for year in track.sweep.points[YEAR]]
             start_text = (
                 ""
                 if len(first_years) == 1
@@ -296,7 +302,7 @@ class ProjectResult(QuestionResult):
                 + ("" if year_index else start_text)
                 for value_name in value_names
                 if value_name in track.sweep.columns
-                for year_index in (0, -1)
+                for year_index in (0, *map(track_years.index, asked_years), -1)
             ]
             rows.append([track_name(track, projection, words), *cells])
         first_year_text = (
@@ -311,7 +317,11 @@ class ProjectResult(QuestionResult):
         headings = [
             f"{words.value(value_name)} {shown_year}"
             for value_name in value_names
-            for shown_year in (first_year_text, last_year_text)
+            for shown_year in (
+                first_year_text,
+                *(f"in {year_text(year)}" for year in asked_years),
+                last_year_text,
+            )
         ]
         return (["", *headings], rows) if len(rows) > 1 else None
 
@@ -461,7 +471,9 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
         spec, study, min(base_year_by_case.values())
     )
     factors = None
-    if years is None:
+    if years is not None:
+        years = _with_years_of_title(years, spec, base_year_by_case.values(), study)
+    else:
         factors = _read_factors(spec, study)
         processor_kinds = {
             kind_of_processors(resolve(study.cases[case], study.library)) or CORE
@@ -657,6 +669,19 @@ def _read_years(
             place, f"years lie between 1900 and 2200, got {years[0]:g} to {years[-1]:g}"
         )
     return years
+
+
+def _with_years_of_title(
+    years: Sequence[float], spec: ProjectSpec, base_years: Iterable[float], study: StudyContext
+) -> Sequence[float]:
+    """Return the years of a projection with those that the title of the study asks for. A year in
+    the name of a trend, such as that of its publication, is not asked for.
+    """
+    asked_years = years_of_title(study.spec.title, years, base_years)
+    further_years = [
+        year for year in asked_years if not any(f"{year:g}" in trend for trend in spec.trends)
+    ]
+    return sorted({*years, *further_years})
 
 
 def _solve_projection(cases: _ProjectedCases, wanted_names: Sequence[str]) -> Projection:
@@ -1270,14 +1295,17 @@ def _series_rate(
     )
 
 
-def _table_of_years(track: ProjectedCase, words: Words) -> Decision | None:
-    """Return a table of the first values of a case, with a row for the first year, for the last,
-    and for some years between them; None if there is one year.
+def _table_of_years(projection: Projection, words: Words) -> Decision | None:
+    """Return a table of the first values of the only case, with a row for the first year, for the
+    last, for those that the title asks for, and for some years between them; None if there is one
+    year.
     """
+    track = projection.tracks[0]
     value_names = [name for name in track.value_names[:2] if name in track.sweep.columns]
     years = [float(year) for year in track.sweep.points[YEAR]]
     count = min(len(years), _MOST_YEARS_IN_TABLE)
-    indices = np.unique(np.linspace(0, len(years) - 1, count).round().astype(int)).tolist()
+    evenly_spaced = np.linspace(0, len(years) - 1, count).round().astype(int).tolist()
+    indices = sorted({*evenly_spaced, *projection.asked_indices(track)})
     rows = [
         [
             year_text(years[index]),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from slipstick.late import Array
+from slipstick.late import Array, late_pattern
 from slipstick.results.sweep import Sweep, split_name
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.kinds.study import YEAR
@@ -200,3 +200,38 @@ class Projection:
     as_of: float | None = None
     timed: bool = False
     words: Words = field(default=NO_WORDS, repr=False)
+
+    def asked_indices(self, track: ProjectedCase) -> list[int]:
+        """Return the indices of the years of a case that the title of the study asks for; empty if
+        it asks for none of them.
+        """
+        base_years = {any_track.base_year for any_track in self.tracks}
+        years = [float(year) for year in track.sweep.points[YEAR]]
+        asked_years = years_of_title(self.words.title, years, base_years)
+        return [index for index, year in enumerate(years) if year in asked_years]
+
+    def end_index(self, track: ProjectedCase) -> int:
+        """Return the index of the last year of a case that the title of the study asks for; of the
+        last year if it asks for none.
+        """
+        return max(self.asked_indices(track), default=len(track.sweep.points[YEAR]) - 1)
+
+
+_YEAR_IN_TITLE = late_pattern(r"\b(?:19|20|21)\d\d\b")
+
+
+def years_of_title(
+    title: str, years: Iterable[float], base_years: Iterable[float] = ()
+) -> list[float]:
+    """Return the years that a title asks for, in ascending order: those that it names between the
+    first and the last projected year, without the base years, with which others are compared.
+
+    >>> years = [2024.0, 2028.0, 2032.0]
+    >>> years_of_title("Will a socket of 2030 take half the time of 2024's?", years, [2024.0])
+    [2030.0]
+    >>> years_of_title("Soon, on 2048 processors?", years), years_of_title("By 2040?", years)
+    ([], [])
+    """
+    named_years = {float(year) for year in _YEAR_IN_TITLE.findall(title)} - {*base_years}
+    first_year, *_, last_year = years
+    return sorted(year for year in named_years if first_year <= year <= last_year)

@@ -457,7 +457,26 @@ def _track_headline(track: ProjectedCase, projection: Projection, words: Words) 
         f"; values as given are those of {year_text(track.base_year)}" if starts_later else ""
     )
     changes_in_words = join_phrases(change_clauses).removesuffix(",")
-    return f"{beginning}{span_text} {changes_in_words}{unanswered_in_words}{base_year_note}"
+    asked_clauses = [
+        f"in {year_text(float(years[index]))}"
+        f" {join_phrases([*_amount_clauses(track, index, words)])}; "
+        for index in projection.asked_indices(track)
+        if first_and_last_index[0] < index < first_and_last_index[1]
+        and index in answered_indices
+        and projection.factors is None
+    ]
+    return (
+        f"{beginning}{''.join(asked_clauses)}{span_text} {changes_in_words}{unanswered_in_words}"
+        f"{base_year_note}"
+    )
+
+
+def _amount_clauses(track: ProjectedCase, year_index: int, words: Words) -> Iterator[str]:
+    """Yield a clause for each of the first values of a case in one year."""
+    for name in track.value_names[:2]:
+        if isfinite(track.sweep.columns[name][year_index]):
+            amount = value_amount(name, *value_at(track.sweep, name, year_index))
+            yield f"{words.value(name)} is {amount}"
 
 
 def _may_not_change(track: ProjectedCase, name: str, first_index: int, last_index: int) -> bool:

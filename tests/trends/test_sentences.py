@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slipstick.report.head import decision_table, head_lines
 from slipstick.study.run import prepare, run
 from slipstick_trends.ahead import Overtaking, overtaking_sentence
 from slipstick_trends.project import ProjectResult
@@ -98,3 +99,40 @@ def test_a_year_that_is_named_is_where_the_condition_or_its_answer_begins(
 def test_a_case_that_is_passed_again_is_not_said_to_be_faster_from_then_on() -> None:
     ahead = Overtaking("new", "old", "trend", 2008.0, None, None, 1.0, end_year=2015.5)
     assert overtaking_sentence(ahead, 2020.0) == "new takes less time than old from 2008 to 2015.5"
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize(
+    ("title", "asked", "years"),
+    [
+        ("Will a server of 2011 take half the time of 2005's?", "2011", "from: 2005, to: 2025"),
+        ("Will a server take half the time of one of 2005?", "2025", "from: 2005, to: 2025"),
+        ("Is a server of 2005 half as fast as one of 2012?", "2012", "from: 2005, to: 2025"),
+        ("Will it take 25 ms in 2008, and in 2014?", "2014", "from: 2005, to: 2017"),
+    ],
+)
+def test_the_years_that_a_title_asks_for_are_answered_and_stand_in_the_table(
+    title: str, asked: str, years: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("open.yaml").write_text(MODEL.format(rate=20.0))
+    Path("trend.yaml").write_text(TREND.format(factor=1.05).replace("1.05}", "1.05, spread: 10%}"))
+    text = STUDY.format(limit=0.025, step=2).replace("from: 2005, to: 2025", years)
+    Path("study.yaml").write_text(text.replace("base:", f"title: {title!r}\nbase:", 1))
+    results = run(prepare("study.yaml"))
+    first, second, *_ = head_lines(results, results.answer)
+    share = re.fullmatch(rf".+: in {asked} time is less than .+ in (\S+) % of the random .+", first)
+    projection = result_of(results, ProjectResult).projection
+    (track,) = projection.tracks
+    (history,) = track.conditions
+    projected_years = [f"{year:g}" for year in track.sweep.points["year"]]
+    index = projected_years.index(asked)
+    assert share
+    assert float(share[1]) == pytest.approx(100 * history.shares_of_draws[index], abs=0.06)
+    table = decision_table(results, results.answer)
+    assert table
+    seconds_by_year = {row[0]: row[1] for row in table.rows}
+    named_years = [year for year in re.findall(r"20\d\d", title) if year != "2005"]
+    assert {"2005", *named_years, projected_years[-1]} <= seconds_by_year.keys()
+    for year in named_years:
+        assert f"n {year} time is {seconds_by_year[year]}" in second

@@ -483,7 +483,13 @@ def _asks_for_best_case(results: Results) -> bool:
     """Return whether a title asks which case is best, and no question chooses for it."""
     keys = results.questions.keys()
     asks_for_best = keys == {"seek"} and _BEST.search(results.title)
-    return bool(_WHICH.match(results.title) and (keys <= _ASK_NO_CHOICE or asks_for_best))
+    return bool(
+        _WHICH.match(results.title)
+        and (keys <= _ASK_NO_CHOICE or asks_for_best)
+        and not any(
+            question.answers_amount_in(results.title) for question in results.questions.values()
+        )
+    )
 
 
 _WHAT_IF = late_pattern(r"what (?:happens )?(?:if|when)\b", re.IGNORECASE)

@@ -318,7 +318,7 @@ class QuestionResult:
         return None
 
     def answers_amount_in(self, title: str) -> bool:
-        """Return whether the question answers for an amount that a title names."""
+        """Return whether the question answers for an amount or a year that a title names."""
         return False
 
     def decision(self, words: Words) -> Decision | None:
