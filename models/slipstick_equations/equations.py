@@ -754,7 +754,7 @@ def _left_out_text(clauses: Sequence[str]) -> str:
     """Return a sentence on the waits that the equation of a time leaves out and the command that
     computes them; empty if it leaves out nothing.
     """
-    sentence = f"This time {', and '.join(clauses)}; solve computes it by another method."
+    sentence = f"This time {'; it '.join(clauses)}; solve computes it by another method."
     return wrapped(sentence, _INDENT) if clauses else ""
 
 

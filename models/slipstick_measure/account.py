@@ -269,7 +269,7 @@ def measured(
         run = measurements.records[0]
         count_text = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
         message = (
-            f"all runs have {count_text}; one number of them does not show how the program scales"
+            f"all runs have {count_text}; other numbers are needed to show how the program scales"
         )
         notes.append(run.problem(message, ""))
     fields_of_files = (

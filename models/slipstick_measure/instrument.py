@@ -617,8 +617,8 @@ def profile_of(folder: Path, title: str = "") -> str:
     if time_away > _REPORTED_FRACTION * len(workers_by_processor) * (end_time - begin_time):
         fraction = time_away / len(workers_by_processor) / (end_time - begin_time)
         notes.append(
-            f"{fraction:.0%} of the time workers neither ran nor waited for what is timed: other"
-            " programs, the interpreter's lock, or input"
+            f"for {100 * fraction:.0f} % of the time, workers neither ran nor waited for what is"
+            " timed: other programs, the interpreter's lock, or input"
         )
     times_by_processor = [
         _sum_of_workers(processor, begin_time, end_time) for processor in workers_by_processor

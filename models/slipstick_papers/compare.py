@@ -548,7 +548,7 @@ def _one_row_sentence(table: PublishedTable, words: Words) -> Iterator[str]:
     )
     if fitted_cases:
         predicted_clause = (
-            f"; {join_phrases(predicted_cases)} are predicted" if predicted_cases else ""
+            f"; those of {join_phrases(predicted_cases)} are predicted" if predicted_cases else ""
         )
         fitted_text = join_phrases(fitted_cases)
         sentence += f"; the model was fitted to the values of {fitted_text}{predicted_clause}"

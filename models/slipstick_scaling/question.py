@@ -1248,8 +1248,8 @@ def _efficient_range_headline(scaling: Scaling, words: Words) -> str:
         return _reason_without_efficiency(scaling, words)
     if best_processors.processors is None:
         return (
-            f"no number of {words.members}{best_processors.among_text} is {goal_text}"
-            f" efficient{best_processors.doubt}"
+            f"less than {goal_text} efficient on every number of"
+            f" {words.members}{best_processors.among_text}{best_processors.doubt}"
         )
     end_clause = ", the most examined" if best_processors.at_the_end else ""
     return (

@@ -183,8 +183,8 @@ class Counts(ProgramData):
             machine_value = machine[path].value
             if machine_value != counted_value:
                 yield (
-                    f"{path} is {machine_value:g}{unit}, but counts {name} are of"
-                    f" {counted_value}{unit}, which is taken; count anew for others"
+                    f"{path} is {machine_value:g}{unit}, but {name} was counted with"
+                    f" {counted_value}{unit}, which the model uses; count again for another value"
                 )
 
     def without(self, *names: str) -> Counts:

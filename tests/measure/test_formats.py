@@ -139,7 +139,7 @@ def test_a_table_with_a_column_for_each_metric(tmp_path: Path) -> None:
     assert [str(note).rpartition("/")[2] for note in runs.notes] == [
         (
             "wide.csv:2:1: columns: read as p = ranks, time = time [ms], wait = wait (s); left "
-            "out: note; to say otherwise: --column OURS=NAME"
+            "out: note; to change this: --column OURS=NAME"
         )
     ]
     mapped = account(
@@ -310,7 +310,7 @@ def test_columns_of_load_tests_and_batch_systems_are_taken_with_a_note(tmp_path:
     notes = [str(note).partition(": ")[2] for note in runs.notes]
     assert notes == [
         (
-            "columns: read as p = nodes, repetition = run, throughput = ops/s; to say otherwise:"
+            "columns: read as p = nodes, repetition = run, throughput = ops/s; to change this:"
             " --column OURS=NAME"
         ),
     ]

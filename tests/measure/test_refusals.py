@@ -550,11 +550,11 @@ ODD: dict[str, tuple[str, Hints, str]] = {
         "p,time [s]\n2,4\n",
         Hints(),
         (
-            "x.csv:2:1: all runs have 2 processors; one number of them does not show how the"
+            "x.csv:2:1: all runs have 2 processors; other numbers are needed to show how the"
             " program scales"
         ),
     ),
-    "one processor": ("p,time [s]\n1,4\n", Hints(), "x.csv:2:1: all runs have 1 processor; one"),
+    "one processor": ("p,time [s]\n1,4\n", Hints(), "x.csv:2:1: all runs have 1 processor; other"),
     "a column": (
         "p,time [s],metrc\n1,4,5\n",
         Hints(),

@@ -691,8 +691,8 @@ def test_a_title_that_may_ask_for_the_opposite_of_a_search_gets_neither_yes_nor_
     )
     assert not head[0].startswith(("Yes", "No"))
     note = (
-        "the title asks yes or no, and nothing in the study answers it: write what has to be true"
-        " under statements"
+        "the title is a yes-or-no question, and nothing in the study answers it: write what has to"
+        " be true under statements"
     )
     assert note in check_reference(str(tmp_path / "study.yaml"))[0]
 
@@ -1062,11 +1062,11 @@ def test_check_and_run_give_the_same_advice_on_a_title_that_nothing_answers(
     head, _ = study_of(tmp_path, f"title: {title}\nbase: {{model: program.yaml}}\n{questions}")
     path, out = str(tmp_path / "study.yaml"), str(tmp_path / "out")
     assert main(["run", path, "--no-html", "--out", out]) == 0
-    notes_of_run = [line for line in capsys.readouterr().err.splitlines() if "asks yes" in line]
+    notes_of_run = [line for line in capsys.readouterr().err.splitlines() if "yes-or-no" in line]
     notes_of_check = [
-        note for note in "; ".join(check_reference(path)).split("; ") if "asks yes" in note
+        note for note in "; ".join(check_reference(path)).split("; ") if "yes-or-no" in note
     ]
-    beginning = "the title asks yes or no, and nothing in the study answers it: write "
+    beginning = "the title is a yes-or-no question, and nothing in the study answers it: write "
     assert notes_of_check == [beginning + way_out] * bool(way_out)
     assert notes_of_run == [f"note: {beginning}{way_out}"] * bool(way_out)
     # Where there is no note, something answers the title.

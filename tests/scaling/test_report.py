@@ -350,7 +350,7 @@ def test_the_head_speaks_of_customers_and_of_the_ends_of_a_range() -> None:
     nothing = BestProcessors(None, Value(None, "1"), at_the_end=False, examined=looked_at)
     scaling = replace(MADE, fastest=nothing, largest=nothing, growth=None)
     assert ScaleResult((scaling,)).headline(Words(member="customer")) == [
-        "no number of customers (of 2 to 60) is 50 % efficient",
+        "less than 50 % efficient on every number of customers (of 2 to 60)",
         (
             "50 % efficiency on 4 customers, the most with such a size, needs 40 items (4 times"
             " that on 2)"

@@ -73,8 +73,8 @@ def test_a_range_gives_the_interval_of_the_formula(
 def test_two_ranges_share_the_width(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ("parameters.work=2..8 ms", "parameters.start=0.9 ms..1.1 ms")
     time = solved(capsys, *(word for option in options for word in ("--set", option)))
-    (words,) = [note for note in time["notes"] if "of the width of time" in note]
-    assert words.startswith("causes of the width of time: parameters.work 9")
+    (words,) = [note for note in time["notes"] if "in the width" in note]
+    assert words.startswith("shares in the width of the interval of time: parameters.work 9")
 
 
 def test_a_fit_adds_the_spread_for_a_new_owner_only(

@@ -187,7 +187,9 @@ def note_on_title(study: StudySpec) -> str:
         way_out = f"the condition under watch of {next(iter(conditions_by_question))}"
     elif not may_ask_for_opposite(study.title):
         way_out = f"the condition under seek or choose, or {way_out}"
-    return f"the title asks yes or no, and nothing in the study answers it: write {way_out}"
+    return (
+        f"the title is a yes-or-no question, and nothing in the study answers it: write {way_out}"
+    )
 
 
 def _notes_on_fitted_model(model: str, tree: Table, path: Path) -> list[str]:

@@ -469,7 +469,9 @@ def _range_notes(
     ]
     if shares_in_words:
         yield "the interval contains 90 % of the answers for values drawn from the ranges"
-        yield Definition(f"causes of the width of {quantity}: {', '.join(shares_in_words)}")
+        yield Definition(
+            f"shares in the width of the interval of {quantity}: {', '.join(shares_in_words)}"
+        )
     if case.form.is_estimated and 2 * len(uncertain_values.paths) + 1 < POINTS:
         run_count = 2 * len(uncertain_values.paths) + 1
         yield (

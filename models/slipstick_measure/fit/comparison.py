@@ -381,11 +381,10 @@ class FitComparison:
         return RefusedPrediction.of(
             p,
             f", {extrapolation_factor:.3g} times the largest measured, {self.largest_measured:g}:"
-            f" to test {best_candidate.name} at such a step takes runs on"
-            f" {len(best_candidate.fitted_formula.theta) + 1} numbers of processors, each more"
-            " than once or"
-            f" on more numbers, and runs on {extrapolation_factor:.3g} times the largest of these",
-            f"measure on more than {self.largest_measured:g} processors, so that the step is"
+            f" a test of {best_candidate.name} over this factor needs repeated runs on"
+            f" {len(best_candidate.fitted_formula.theta) + 1} numbers of processors, or single runs"
+            f" on more, and runs on {extrapolation_factor:.3g} times the largest of these",
+            f"measure on more than {self.largest_measured:g} processors, so that the factor is"
             " smaller",
         )
 

@@ -345,7 +345,7 @@ def mlc_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
     if remote_latencies:
         spec.add_note(
             f"left out: latencies of other nodes, {min(remote_latencies):g} to"
-            f" {max(remote_latencies):g} ns; a crossbar has one way for all"
+            f" {max(remote_latencies):g} ns; a crossbar reaches all memory in the same time"
         )
     return spec
 

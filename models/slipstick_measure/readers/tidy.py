@@ -496,8 +496,8 @@ def _other_reading_in_words(
         options.append(f"--column n={heading} --processors N" if is_size_too else "--column p=NAME")
     file = shlex.quote(input_file.file)
     if options:
-        return f"; to say otherwise: slipstick measured {file} {' '.join(options)}"
-    return "; to say otherwise: --column OURS=NAME"
+        return f"; to change this: slipstick measured {file} {' '.join(options)}"
+    return "; to change this: --column OURS=NAME"
 
 
 class _TableReading:

@@ -272,8 +272,9 @@ def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
         )
     if estimation.score is not None:
         yield (
-            f"mean interval score of the logarithms {estimation.score:.3g}; by the errors of the"
-            f" other groups alone {estimation.simple_score:.3g}"
+            f"mean interval score of the logarithms {estimation.score:.3g};"
+            f" {estimation.simple_score:.3g} with intervals from the errors of the other groups"
+            " alone"
         )
     noise_text = ", ".join(
         f"{name} {percent(deviation, 2)}"

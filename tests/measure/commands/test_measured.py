@@ -18,7 +18,7 @@ def test_it_prints_the_account_and_says_what_is_odd_aside(
     assert "where the ranks go" in said.out
     assert said.err == (
         f"note: {sample('wide.csv')}:2:1: columns: read as p = ranks, time = time [ms], wait = wait"
-        " (s); left out: note; to say otherwise: --column OURS=NAME\n"
+        " (s); left out: note; to change this: --column OURS=NAME\n"
     )
 
 

@@ -142,10 +142,10 @@ def test_what_the_data_cannot_test_is_not_predicted() -> None:
     assert found.refusal(32 * 8) == ""
     assert (
         found.warning(32 * 16)
-        == "no prediction at p = 512, 16 times the largest measured, 32: to test amdahl at such a"
-        " step takes runs on 3 numbers of processors, each more than once or on more numbers,"
-        " and runs on 16 times the largest of these; measure on more than 32 processors, so that"
-        " the step is smaller"
+        == "no prediction at p = 512, 16 times the largest measured, 32: a test of amdahl over"
+        " this factor needs repeated runs on 3 numbers of processors, or single runs on more, and"
+        " runs on 16 times the largest of these; measure on more than 32 processors, so that the"
+        " factor is smaller"
     )
     few = compare(noisy(TRUTHS["serial part"], 0, p=np.repeat([1.0, 2, 3, 4], 3)))
     assert few.refusal(4) == ""

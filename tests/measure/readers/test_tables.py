@@ -358,7 +358,7 @@ def test_what_was_understood_is_a_note_with_the_command_that_says_otherwise(tmp_
     (tmp_path / "x.csv").write_text(READ["figure of merit beside its ideal"][0])
     (note,) = read(tmp_path / "x.csv").notes
     assert note.message == (
-        "read as p = No. cores, throughput = Actual; left out: Ideal; to say otherwise: slipstick"
+        "read as p = No. cores, throughput = Actual; left out: Ideal; to change this: slipstick"
         f" measured {tmp_path}/x.csv --column time=Actual --unit s"
     )
 
@@ -370,7 +370,7 @@ def test_a_column_n_that_counts_processors_is_said_to_be_no_size(tmp_path: Path)
     runs = read(path)
     assert [(run.p, run.n) for run in runs.records] == [(1000, None), (2000, None), (4000, None)]
     assert runs.notes[0].message == (
-        "read as p = n, throughput = FOM; n counts processors, and is no size; to say otherwise:"
+        "read as p = n, throughput = FOM; n counts processors, and is no size; to change this:"
         f" slipstick measured {path} --column n=n --processors N"
     )
     sizes = read(path, Hints(columns={"n": "n"}, processors=8)).records
