@@ -33,6 +33,7 @@ from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_mode
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import read_runs
 from slipstick_measure.report.fits import (
+    comparison_verdict,
     draw_fits,
     ends_in_words,
     fit_blocks,
@@ -97,9 +98,12 @@ class FitsResult(QuestionResult):
         return fit_headline(first_fit, _with_noun(words, first_fit.member))[:3]
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
-        """Return whether the first fit reaches its target efficiency where the title asks."""
+        """Return whether the first fit reaches its target where the title asks, or whether the
+        larger of two numbers of processors in the title is faster.
+        """
         first_fit = next(iter(self.fits.values()))
-        return fit_verdict(first_fit, _with_noun(words, first_fit.member))
+        words = _with_noun(words, first_fit.member)
+        return fit_verdict(first_fit, words) or comparison_verdict(first_fit, words)
 
     def decision(self, words: Words) -> Decision | None:
         """Return the table of the predictions of a single fit."""

@@ -25,6 +25,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.results.question import Decision, TitleAnswer, verdict_word
 from slipstick.results.words import Words, is_plural
+from slipstick_measure.report.count_comparison import comparison_in_title, numbers_in
 from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
 from slipstick_measure.results import CAUSES, LEVEL, Fitting, RefusedPrediction
 from slipstick_pictures.look import (
@@ -292,6 +293,7 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     sentences = [finding.removeprefix("Measured: ").rstrip(".") for finding in time_fits.findings]
     sentences = [f"measured {sentence}" for sentence in sentences]
     asks_how_many = bool(_ASKS_HOW_MANY.match(words.title))
+    comparison = comparison_in_title(time_fits, words.title)
     size_noun = words.meanings.get(time_fits.size_path, "") or "size"
     if time_fits.has_law and (
         law_line := _law_line(best_answer, time_fits, asks_how_many, size_noun)
@@ -303,10 +305,11 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
         sentences.insert(0, uncapitalized(_measured_goal_sentence(time_fits)).replace(":", "", 1))
     if time_fits.has_law:
         law_index = bool(time_fits.growing_causes)
-        sentences[law_index:law_index] = [
+        predictions = [
             f"on p = {processors:g}: {_prediction_text(time_fits, processors)}"
             for processors in predicted_counts_in_title(words.title, best_answer)
-        ][:1]
+        ]
+        sentences[law_index:law_index] = predictions[: not comparison]
     size_names = [
         name
         for name in best_answer.values
@@ -320,13 +323,14 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     if not (time_fits.has_law or refusal):
         sentences.append(time_fits.verdict)
     # What the title asks for stands first, also where it is an interval or unknown.
-    asked_counts = _numbers_in(words.title)
+    asked_counts = numbers_in(words.title)
     bound_sentences = [
         sentence
         for p, sentence in zip(time_fits.bounded, _bound_sentences(time_fits), strict=False)
         if p in asked_counts
     ]
-    sentences = [*([refusal.cause] if refusal else []), *bound_sentences[:1], *sentences]
+    first_sentences = [comparison.sentence(words)] if comparison else bound_sentences[:1]
+    sentences = [*([refusal.cause] if refusal else []), *first_sentences, *sentences]
     return [with_noun_for_processors(sentence.rstrip("."), words) for sentence in sentences]
 
 
@@ -409,16 +413,11 @@ def _measured_goal_sentence(time_fits: Fitting) -> str:
     return f"Measured: {time_fits.goal.words} {join_phrases(clauses)}."
 
 
-def _numbers_in(title: str) -> set[float]:
-    """Return the whole numbers in a title."""
-    return {float(number) for number in re.findall(r"\d+", title)}
-
-
 def refused_in_title(time_fits: Fitting, title: str) -> RefusedPrediction | None:
     """Return the warning that there is no prediction for a number of processors that a title names;
     None if there is none.
     """
-    numbers = _numbers_in(title)
+    numbers = numbers_in(title)
     refusals = (warning for warning in time_fits.warnings if isinstance(warning, RefusedPrediction))
     return next((refusal for refusal in refusals if refusal.processors in numbers), None)
 
@@ -430,7 +429,7 @@ def predicted_counts_in_title(title: str, answer: Answer) -> list[float]:
     >>> predicted_counts_in_title("How long does it take on 64 processors?", fit)
     [64.0]
     """
-    numbers_in_title = _numbers_in(title)
+    numbers_in_title = numbers_in(title)
     predicted_counts = [
         float(name[5:-1]) for name in answer.values if name.startswith(_TIME_NAME_PREFIX)
     ]
@@ -525,6 +524,16 @@ def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
     # The same words as in the headline, which is left out then.
     sentence = _prediction_text(time_fits, processors)
     return TitleAnswer(verdict_text, sentence, replaces_headline=False)
+
+
+def comparison_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
+    """Return how the two numbers of processors in a title compare; None if it names no two. Whether
+    a gain is worth its cost is left to the reader.
+    """
+    comparison = comparison_in_title(time_fits, words.title)
+    if comparison is None:
+        return None
+    return TitleAnswer("", comparison.sentence(words), replaces_headline=False, stands_alone=True)
 
 
 def _size_clause(time_fits: Fitting, size_noun: str) -> str:
