@@ -1149,30 +1149,16 @@ def fits(
     """
     intervals = intervals or IntervalSettings()
     largest_processors = float(timings.p.max())
-    comparison = compare(
-        timings,
-        families,
-        sorted(
-            {
-                *TESTED_STEPS,
-                *(
-                    processors / largest_processors
-                    for processors in p
-                    if processors > largest_processors
-                ),
-            }
-        ),
-    )
+    predicted_steps = {processors / largest_processors for processors in p}
+    steps_beyond = {step for step in predicted_steps if step > 1}
+    comparison = compare(timings, families, sorted({*TESTED_STEPS, *steps_beyond}))
     intervals_by_bounds = comparison.intervals_by_bounds(p, intervals.level)
-    warnings = tuple(
-        warning
+    warnings = [
+        comparison.refusal_as_too_wide(processors, intervals.level)
+        or comparison.warning(processors)
         for processors in sorted(p)
         if processors not in intervals_by_bounds
-        and (
-            warning := comparison.refusal_as_too_wide(processors, intervals.level)
-            or comparison.warning(processors)
-        )
-    )
+    ]
     predictions = comparison.predictions(p, intervals.level)
     measured_rows = MeasuredRows(timings, efficiency)
     answers = [
@@ -1210,7 +1196,7 @@ def fits(
     return Fitting(
         tuple(answers),
         comparison.verdict(p),
-        warnings,
+        tuple(filter(None, warnings)),
         *measured_columns,
         curves,
         size=size,

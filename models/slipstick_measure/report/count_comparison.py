@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from slipstick.late import np
@@ -139,7 +139,7 @@ def _measured_times(
     }
 
 
-def _predicted_times(time_fits: Fitting) -> Mapping[float, CountTime]:
+def _predicted_times(time_fits: Fitting) -> dict[float, CountTime]:
     """Return the times that the preferred law predicts with an interval, and the intervals that
     need no law.
     """
