@@ -53,9 +53,9 @@ class TypedSentence(str):
         return sentence
 
     @classmethod
-    def with_advice(cls, cause: str, advice: str) -> Self:
+    def with_advice(cls, cause: str, advice: str, **fields: str) -> Self:
         """Return a sentence on a cause and a way out; `cause_of` returns the first alone."""
-        return cls(f"{cause}; {advice}", cause=cause)
+        return cls(f"{cause}; {advice}", cause=cause, **fields)
 
     def __str__(self) -> str:
         # The text of an error is ``str`` of its argument, which would lose the kind.
@@ -87,7 +87,11 @@ class Unsolvable(TypedSentence):
 
 
 class Saturated(Unsolvable):
-    """A sentence that a resource is saturated: arrivals bring it more work than it can do."""
+    """A sentence that a resource is saturated: arrivals bring it more work than it can do.
+    `resource_name` names the resource if there are several.
+    """
+
+    resource_name: str = ""
 
 
 class Unmet(TypedSentence):

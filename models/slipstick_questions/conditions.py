@@ -139,20 +139,19 @@ class Condition:
         low_sides = middle_sides.copy()
         high_sides = middle_sides.copy()
         for name, end_columns in self._interval_ends(tape.parameters, columns, point_count):
-            shifted_sides = (
-                np.array(
-                    [
-                        sides_at({**columns_at_points, name: end_column})
-                        for end_column in end_columns
-                    ]
-                )
-                - middle_sides
+            sides_at_ends = np.array(
+                [sides_at({**columns_at_points, name: end_column}) for end_column in end_columns]
             )
+            with np.errstate(invalid="ignore"):
+                shifted_sides = sides_at_ends - middle_sides
             has_answer = np.isfinite(end_columns[0]) & np.isfinite(end_columns[1])
+            is_infinite = np.isinf(middle_sides[:2]).any(axis=0)
             # A margin lies between -1 and 1: without an interval nothing is known of it.
             shifted_sides = np.where(
                 has_answer, shifted_sides, np.array([[-2.0], [2.0]])[:, :, None]
             )
+            # A time without limit has no interval.
+            shifted_sides = np.where(is_infinite, 0.0, shifted_sides)
             low_sides += np.minimum(shifted_sides.min(axis=0), 0.0)
             high_sides += np.maximum(shifted_sides.max(axis=0), 0.0)
         left_side, right_side, margins = np.stack([middle_sides, low_sides, high_sides], axis=1)

@@ -82,6 +82,7 @@ from slipstick_questions.conditions import (
     condition_of,
 )
 from slipstick_questions.fitted import FittedBase
+from slipstick_questions.saturation import saturated_points, saturated_resources, unbounded
 from slipstick_questions.search_picture import SearchCurves, search_figure
 from slipstick_questions.sign_changes import MARGIN_OF_EQUAL_SIDES, Change, decide
 from slipstick_questions.specs import SearchPictureSpec, SeekSpec
@@ -124,6 +125,8 @@ class ConditionSearch:
     first, last : between where it was looked for
     holds_first, holds_last : it holds there; None where there is no answer
     unanswered : where there is none
+    saturated : first and last place of each stretch where a resource is saturated, so that its
+        times exceed every limit, and which resources are
     places : at how many places it was looked at
     crossings : all that were found, rising
     sides : values of the two sides of what fails or decides, at first, at last and where it comes
@@ -169,6 +172,7 @@ class ConditionSearch:
     doubts: tuple[DoubtfulRates, ...] = ()
     undecided: tuple[tuple[float, float], ...] = ()
     unanswered: tuple[UnansweredPlaces, ...] = ()
+    saturated: tuple[tuple[float, float, str], ...] = ()
     longer: float = 1.0
     means: str = ""
     first_places: tuple[Sequence[float], Provenance] = field(
@@ -307,7 +311,9 @@ class SeekResult(QuestionResult):
             searches = [search for search in self.searches if search.name == name]
             remarks = dict.fromkeys(search.remark for search in searches)
             line = _headline_of_condition(searches, words)
-            lines.append("; ".join(filter(None, [line, *remarks])))
+            lines.append(
+                "; ".join(filter(None, [line, *remarks, _saturated_clause(searches, words)]))
+            )
         return lines
 
     def answers_amount_in(self, title: str) -> bool:
@@ -710,13 +716,13 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
     if axis_numbers is None or not 1900 <= min(axis_numbers) <= max(axis_numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
     places = _rising_places(axis_numbers, study, place)
-    varied = _VariedCase(track.case, track.values)
+    varied = _VariedCase(unbounded(track.case), track.values)
     base_there = None
     if BASE_THERE in spec.where:
         year_place = (*place, "base_year")
         year_of_base = base_year_of_case(BASE, spec.base_year, year_place, study)
         base_track = trended_case(BASE, trend_spec, year_of_base, year_place, study)
-        base_there = _VariedCase(base_track.case, base_track.values)
+        base_there = _VariedCase(unbounded(base_track.case), base_track.values)
     condition = _condition_of_search(spec, place, varied, base_there, study)
     rates_outside = rates_outside_periods(track.trend, base_year, places)
     doubtful = doubts_on_rates(track, places, condition.columns_read)
@@ -855,7 +861,7 @@ def _varied_along(
     case_evaluator = _with_uncertain_fit(case_evaluator, settings, study)
     path_in_model = canonical(case_evaluator.inputs.tree, path)
     if case_evaluator.built.are_free([path_in_model]):
-        return _VariedCase(case_evaluator, lambda places: {path_in_model: places})
+        return _VariedCase(unbounded(case_evaluator), lambda places: {path_in_model: places})
     if not has_places_only:
         suggestion = did_you_mean(path, sorted(case_evaluator.built.free_paths))
         message = f"no answer of {case} depends continuously on {path}{suggestion}"
@@ -864,9 +870,12 @@ def _varied_along(
         )
 
     def evaluator_at(place_value: float) -> Evaluator:
-        return evaluator(case, {**settings, path: node_by_place[place_value]}, study.library)
+        settings_there = {**settings, path: node_by_place[place_value]}
+        return unbounded(evaluator(case, settings_there, study.library))
 
-    return _VariedCase(case_evaluator, lambda places: {path_in_model: places}, evaluator_at)
+    return _VariedCase(
+        unbounded(case_evaluator), lambda places: {path_in_model: places}, evaluator_at
+    )
 
 
 def _condition_of_search(
@@ -992,7 +1001,9 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
     answered_ends = [0, len(places) - 1]
     if has_answers.any():
         nearest = int(np.nanargmin(np.abs(np.where(has_answers, margins[0], np.nan))))
-        answered_ends = np.flatnonzero(has_answers)[[0, -1]].tolist()
+        has_steady_state = has_answers & ~_is_saturated(condition, columns)
+        shown_places = has_steady_state if has_steady_state.any() else has_answers
+        answered_ends = np.flatnonzero(shown_places)[[0, -1]].tolist()
     return ConditionSearch(
         name=case_search.name,
         case=case_search.case.case,
@@ -1013,6 +1024,7 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         doubts=case_search.doubts,
         undecided=tuple(undecided_stretches),
         unanswered=tuple(_unanswered_stretches(places, has_answers, holds)),
+        saturated=tuple(_saturated_stretches(case_search, searched_places)),
         longer=searched_places.longest_run,
         means=case_search.spec.title,
         first_places=searched_places.first_places,
@@ -1087,7 +1099,8 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
     columns = table.columns
     first_places = (places.tolist(), table.provenance)
     margins, _ = case_search.condition.margin_and_mask(columns)
-    has_answer = np.isfinite(margins[0])
+    # Where saturation begins is looked for as well, to state it.
+    has_answer = np.isfinite(margins[0]) & ~_is_saturated(case_search.condition, columns)
     if not (
         case_search.case.form.is_estimated
         or case_search.is_whole
@@ -1138,13 +1151,14 @@ def _curves_of_sides(
     condition = case_search.condition
     sides_of_parts = condition.sides(searched_places.columns)
     part_index = _part_of_smallest_margin(sides_of_parts, nearest_index)
+    left_side = sides_of_parts[part_index].left
     return SearchCurves(
         case_search.path,
         case_search.unit,
         condition.left_sides[part_index],
         str(condition.parts[part_index].left.dimension),
         searched_places.places,
-        sides_of_parts[part_index].left,
+        np.where(np.isinf(left_side), np.nan, left_side),
         sides_of_parts[part_index].right,
         is_logarithmic=case_search.spec.spacing == "geometric",
     )
@@ -1223,6 +1237,32 @@ def _with_band(drawn_margins: Array, places: Array, change: Change) -> Change:
         high=float(max(high, value)),
         part=len(crossing_places) / BAND_DRAWS,
     )
+
+
+def _is_saturated(condition: Condition, columns: Mapping[str, Array]) -> NDArray[np.bool_]:
+    """Return at which places a condition reads a time that is infinite, because a resource is
+    saturated there.
+    """
+    infinite_columns = [
+        np.isinf(columns[name])
+        for name in condition.needed_columns
+        if name in columns and split_name(name)[0] not in ("low", "high")
+    ]
+    return np.asarray(np.any(infinite_columns, axis=0), dtype=bool)
+
+
+def _saturated_stretches(
+    case_search: _CaseSearch, searched_places: _SearchedPlaces
+) -> Iterator[tuple[float, float, str]]:
+    """Yield each stretch of places where a resource is saturated, and which resource is."""
+    places = searched_places.places
+    is_saturated = _is_saturated(case_search.condition, searched_places.columns)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_saturated, [False]]).astype(int)))
+    for first_index, end_index in edges.reshape(-1, 2).tolist():
+        first_place = places[first_index : first_index + 1]
+        reasons = saturated_points(case_search.solve(first_place)).values()
+        last_place = float(places[end_index - 1])
+        yield float(first_place[0]), last_place, saturated_resources(list(reasons))
 
 
 def _unanswered_stretches(
@@ -1336,6 +1376,7 @@ class _SearchRefinement:
         case = self.case_search.case
         margins, _ = self.case_search.condition.margin_and_mask(self.columns)
         has_answer = np.isfinite(margins[0])
+        has_answer &= ~_is_saturated(self.case_search.condition, self.columns)
         is_end_of_answers = has_answer[1:] != has_answer[:-1]
         signs = np.sign(np.where(np.abs(margins[1:]) <= MARGIN_OF_EQUAL_SIDES, 0.0, margins[1:]))
         is_crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & has_answer[1:] & has_answer[:-1]
@@ -1916,29 +1957,46 @@ def _value_text(search: ConditionSearch, value: float | None) -> str:
     return year_text(value) if search.of == YEAR else quantity(value, search.unit, 6)
 
 
+def _saturated_clause(searches: Sequence[ConditionSearch], words: Words) -> str:
+    """Return a clause on the values beyond which a resource is saturated, case by case, where the
+    condition holds there; empty if there are none.
+    """
+    phrases = []
+    for search in searches:
+        for first, last, resources in search.saturated:
+            if search.holds_at(first) and search.of != YEAR and len(search.saturated) == 1:
+                is_above = last == search.last
+                bound = limit_phrase(
+                    search.of, first if is_above else last, search.unit, words, is_lower=is_above
+                )
+                case = f" for {words.case(search.case)}" if len(searches) > 1 else ""
+                phrases.append(f"{resources} is saturated {bound}{case}")
+    return join_phrases(phrases)
+
+
+def _stretch_text(search: ConditionSearch, first: float, last: float) -> str:
+    """Return a stretch of searched values as text."""
+    first_text, last_text = _value_text(search, first), _value_text(search, last)
+    if first == last:
+        return f"at {first_text}"
+    if first == search.first:
+        return f"up to {last_text}"
+    return f"from {first_text} on" if last == search.last else f"from {first_text} to {last_text}"
+
+
 def _stretches_sentence(search: ConditionSearch) -> str:
     """Return a sentence on the ranges without an answer; empty if there are none."""
     if search.nearest is None:
         return ""
-    stretches = []
-    for stretch in search.unanswered:
-        first_text = _value_text(search, stretch.first)
-        last_text = _value_text(search, stretch.last)
-        if stretch.before is None:
-            stretches.append(
-                f"up to {last_text}" if stretch.first < stretch.last else f"at {first_text}"
-            )
-        elif stretch.after is None:
-            stretches.append(
-                f"from {first_text} on" if stretch.first < stretch.last else f"at {first_text}"
-            )
-        else:
-            stretches.append(
-                f"from {first_text} to {last_text}"
-                if stretch.first < stretch.last
-                else f"at {first_text}"
-            )
+    stretches = [
+        _stretch_text(search, stretch.first, stretch.last) for stretch in search.unanswered
+    ]
     hidden_count = len(stretches) - _MOST_CHANGES
     further_in_words = f" and {hidden_count:,} further stretches" if hidden_count > 0 else ""
     stretches_text = " and ".join(stretches[:_MOST_CHANGES])
-    return f", without an answer {stretches_text}{further_in_words}" if stretches else ""
+    saturated_text = "".join(
+        f", {resources} saturated {_stretch_text(search, first, last)}"
+        for first, last, resources in search.saturated[:_MOST_CHANGES]
+    )
+    unanswered_text = f", without an answer {stretches_text}{further_in_words}" if stretches else ""
+    return f"{unanswered_text}{saturated_text}"

@@ -57,6 +57,13 @@ def margin(comparison: Comparison, left_side: Array, right_side: Array) -> Array
     size_of_sides = np.abs(left_side) + np.abs(right_side)
     with np.errstate(all="ignore"):
         difference = np.where(size_of_sides == 0, 0.0, (left_side - right_side) / size_of_sides)
+    # A time without limit differs from every other by its own size; of two such nothing is known.
+    is_one_infinite = np.isinf(left_side) != np.isinf(right_side)
+    difference = np.where(
+        is_one_infinite & ~np.isnan(size_of_sides),
+        np.where(np.isinf(left_side), np.sign(left_side), -np.sign(right_side)),
+        difference,
+    )
     return np.asarray(-difference if comparison.relation.startswith("<") else difference)
 
 

@@ -39,6 +39,7 @@ from slipstick.study.questions import BaseAnswers, Question
 from slipstick.units import choose_unit
 from slipstick_pictures.look import STROKES, axis_title, new_figure, with_title_and_legend
 from slipstick_questions.conditions import Condition, condition_of
+from slipstick_questions.saturation import saturated_points, saturated_resources, unbounded
 from slipstick_rates.distributions import Uncertain, distribution_of, quantities
 from slipstick_trends.likelihood import likelihood_word
 from slipstick_trends.specs import HistogramSpec, SampleSpec
@@ -100,14 +101,17 @@ class SampledCondition:
     Parameters
     ----------
     text : of the condition
-    share : of the draws with an answer [1]
-    low, high : ends of its 95 % interval, from the independent sets of draws [1]
+    share : of all draws; NaN if some draws do not tell whether it is true [1]
+    low, high : ends of its 95 % interval, from the independent sets of draws; where some draws do
+        not tell, the shares with the condition false or true in all of them [1]
+    undecided : how many draws do not tell
     """
 
     text: str
     share: float
     low: float
     high: float
+    undecided: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,8 @@ class SampleStudy:
     outcomes : of each answer
     conditions : the part of the draws in which each watched condition is true
     samples, draw, seed : how points were drawn
-    without : points without an answer
+    without : points without an answer, those included where a resource is saturated
+    saturated, resources : the points where a resource is saturated, and which resources are
     method, exact, bound, error : how the points were computed, the first that is outside of its
         bounds, and the class of the error where the method promises none
     left_out : losses of the import that the model comes from
@@ -134,6 +139,8 @@ class SampleStudy:
     draw: str
     seed: int
     without: int = 0
+    saturated: int = 0
+    resources: str = ""
     method: str = ""
     exact: bool = False
     bound: str = ""
@@ -181,8 +188,9 @@ class SampleResult(QuestionResult):
         headlines = [*self._condition_sentences(words)]
         headlines += [
             _headline(outcome, words.case(sample.case) if has_several_cases else "", words)
+            + ("" if index or sample.conditions else _saturated_clause(sample))
             for sample in self.samples
-            for outcome in sample.outcomes[:2]
+            for index, outcome in enumerate(sample.outcomes[:2])
         ]
         return headlines[:_MOST_HEADLINES]
 
@@ -190,8 +198,9 @@ class SampleResult(QuestionResult):
         """Yield a sentence for each watched condition of each case."""
         for sample in self.samples:
             beginning = f"{words.case(sample.case)}: " if len(self.samples) > 1 else ""
-            for condition in sample.conditions:
-                yield f"{beginning}{_condition_sentence(condition, words)}"
+            for index, condition in enumerate(sample.conditions):
+                saturated_clause = "" if index else _saturated_clause(sample)
+                yield f"{beginning}{_condition_sentence(condition, words)}{saturated_clause}"
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return how likely the watched condition is, as an answer to the title; None if none or
@@ -202,7 +211,13 @@ class SampleResult(QuestionResult):
             return None
         (sentence,) = self._condition_sentences(words)
         (condition,) = conditions
-        word = likelihood_word(condition.share)
+        # Draws that do not tell may all be on either side.
+        least_certain_share = (
+            condition.share
+            if not condition.undecided
+            else min(condition.high, max(condition.low, 0.5), key=lambda share: abs(share - 0.5))
+        )
+        word = likelihood_word(least_certain_share)
         return TitleAnswer(word, sentence, False, stands_alone=True, condition=condition.text)
 
     def decision(self, words: Words) -> Decision | None:
@@ -219,7 +234,10 @@ class SampleResult(QuestionResult):
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the distributions, the quantiles and the causes of the variance, case by case."""
         for sample in self.samples:
-            unanswered_in_words = f"; {sample.without} have no answer" if sample.without else ""
+            other_count = sample.without - sample.saturated
+            unanswered_in_words = _saturated_clause(sample) + (
+                f"; {other_count} have no answer" if other_count else ""
+            )
             yield f"### {escape(sample.case)}"
             yield f"{sample.samples} {sample.draw} points, seed {sample.seed}{unanswered_in_words}."
             yield "\n".join(
@@ -277,6 +295,7 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
         case_evaluator = evaluator(
             case, _settings_with_middles(sample_spec, study.tree, study.cases[case]), study.library
         ).with_mean_value_default
+        case_evaluator = unbounded(case_evaluator)
         distributions: dict[str, Uncertainty] = {}
         distribution_texts: dict[str, str] = {}
         for path_as_written, distribution_spec in sample_spec.of.items():
@@ -406,6 +425,7 @@ def _solve_samples(sampled_case: _SampledCase, wanted_names: Sequence[str]) -> S
     table = case.point_table(points, {*names, *condition_columns, case.form.quantity})
     columns = {**missing_columns, **table.columns}
     stated_columns = {**missing_columns, **case.columns({}, names)}
+    saturation_reasons = saturated_points(table).values()
     unanswered_count = int(np.count_nonzero(~np.isfinite(columns[case.form.quantity])))
     influences_by_name, reason = (
         _sensitivity_indices(sampled_case, {name: columns[name] for name in names})
@@ -419,9 +439,9 @@ def _solve_samples(sampled_case: _SampledCase, wanted_names: Sequence[str]) -> S
             name=name,
             unit=case.unit(name),
             stated=float(stated_columns[name][0]) if np.isfinite(stated_columns[name][0]) else None,
-            mean=float(np.nanmean(columns[name]))
-            if np.isfinite(columns[name]).any()
-            else float("nan"),
+            mean=float("nan")
+            if np.isnan(columns[name]).all()
+            else float(np.nanmean(columns[name])),
             quantiles=_quantiles_of_points(columns[name], spec.band.value),
             points=columns[name],
             influences=influences_by_name.get(name, ()),
@@ -437,6 +457,8 @@ def _solve_samples(sampled_case: _SampledCase, wanted_names: Sequence[str]) -> S
         spec.draw,
         spec.seed,
         unanswered_count,
+        len(saturation_reasons),
+        saturated_resources(list(saturation_reasons)) if saturation_reasons else "",
         conditions=tuple(
             _sampled_condition(condition, table.columns) for condition in sampled_case.conditions
         ),
@@ -445,20 +467,21 @@ def _solve_samples(sampled_case: _SampledCase, wanted_names: Sequence[str]) -> S
 
 
 def _sampled_condition(condition: Condition, columns: Mapping[str, Array]) -> SampledCondition:
-    """Return the part of the draws with an answer in which a condition is true."""
+    """Return the part of the draws in which a condition is true. A draw whose times are infinite,
+    because a resource is saturated, counts like any other.
+    """
     margins, is_true = condition.margin_and_mask(columns)
-    has_answer = np.isfinite(margins[0])
-    if not has_answer.any():
-        return SampledCondition(condition.text, *(float("nan"),) * 3)
-    share = float(np.mean(is_true[has_answer]))
-    shares_of_sets = [
-        float(np.mean(is_true_in_set[answered_in_set]))
-        for is_true_in_set, answered_in_set in zip(
-            np.split(is_true, _REPLICATIONS), np.split(has_answer, _REPLICATIONS), strict=True
+    is_undecided = np.isnan(margins[0])
+    if undecided_count := int(is_undecided.sum()):
+        least_share = float(np.mean(is_true & ~is_undecided))
+        most_share = least_share + undecided_count / len(is_true)
+        return SampledCondition(
+            condition.text, float("nan"), least_share, most_share, undecided_count
         )
-        if answered_in_set.any()
-    ]
-    half_width = _half_width_of_sets(shares_of_sets)
+    share = float(np.mean(is_true))
+    half_width = _half_width_of_sets(
+        [float(np.mean(is_true_in_set)) for is_true_in_set in np.split(is_true, _REPLICATIONS)]
+    )
     return SampledCondition(
         condition.text, share, max(0.0, share - half_width), min(1.0, share + half_width)
     )
@@ -492,30 +515,46 @@ def _draw_points(sampled_case: _SampledCase) -> dict[str, Array]:
 
 
 def _quantiles_of_points(values: Array, band: float) -> dict[float, tuple[float, float, float]]:
-    """Return quantiles over all points, each with an interval from its values in the independent
-    sets.
+    """Return quantiles over all points with a value, each with an interval from its values in the
+    independent sets. A value may be infinite.
     """
-    finite_values = values[np.isfinite(values)]
+    is_known = ~np.isnan(values)
     quantile_and_ends_by_probability = {}
     for probability in ((1 - band) / 2, 0.5, (1 + band) / 2):
         probability = round(probability, 12)
-        if not len(finite_values):
+        if not is_known.any():
             quantile_and_ends_by_probability[probability] = (float("nan"),) * 3
             continue
-        quantile = float(np.quantile(finite_values, probability))
-        value_sets = [
-            value_set[np.isfinite(value_set)] for value_set in np.split(values, _REPLICATIONS)
-        ]
+        quantile = _quantile(values[is_known], probability)
         quantiles_of_sets = [
-            float(np.quantile(value_set, probability)) for value_set in value_sets if len(value_set)
+            _quantile(value_set[known_in_set], probability)
+            for value_set, known_in_set in zip(
+                np.split(values, _REPLICATIONS), np.split(is_known, _REPLICATIONS), strict=True
+            )
+            if known_in_set.any()
         ]
-        half_width = _half_width_of_sets(quantiles_of_sets)
+        # Where a set has no finite quantile, its distance from the others is unknown.
+        half_width = (
+            _half_width_of_sets(quantiles_of_sets)
+            if np.isfinite(quantiles_of_sets).all()
+            else float("nan")
+        )
         quantile_and_ends_by_probability[probability] = (
             quantile,
             quantile - half_width,
             quantile + half_width,
         )
     return quantile_and_ends_by_probability
+
+
+def _quantile(values: Array, probability: float) -> float:
+    """Return a quantile of values, some of which may be infinite.
+
+    >>> _quantile(np.array([1.0, 2.0, np.inf, np.inf]), 0.5), _quantile(np.array([1.0, 2.0]), 0.5)
+    (inf, 1.5)
+    """
+    higher_value = np.quantile(values, probability, method="higher")
+    return float(np.quantile(values, probability) if np.isfinite(higher_value) else higher_value)
 
 
 def _sensitivity_indices(
@@ -582,8 +621,13 @@ _MOST_HEADLINES = 3
 def _condition_sentence(condition: SampledCondition, words: Words) -> str:
     """Return a sentence on the part of the draws in which a condition is true."""
     clause = words.condition(condition.text)
-    if not np.isfinite(condition.share):
-        return f"no draw has an answer that decides whether {clause}"
+    if condition.undecided:
+        if condition.high - condition.low == 1:
+            return f"no draw has an answer that decides whether {clause}"
+        return (
+            f"{clause} in {percent(condition.low)} to {percent(condition.high)} of the draws:"
+            f" {condition.undecided:,} of them have no answer"
+        )
     is_certain = condition.low == condition.high
     interval_text = (
         "" if is_certain else f" ({percent(condition.low)} to {percent(condition.high)})"
@@ -596,9 +640,28 @@ def _outer_quantiles(sampled_value: SampledValue) -> list[str]:
     levels = list(sampled_value.quantiles)
     chosen_levels = (levels[0], levels[len(levels) // 2], levels[-1])
     return [
-        value_amount(sampled_value.name, sampled_value.quantiles[level][0], sampled_value.unit)
+        _amount(sampled_value.name, sampled_value.quantiles[level][0], sampled_value.unit)
         for level in chosen_levels
     ]
+
+
+def _amount(name: str, value: float, unit: str) -> str:
+    """Return a value as text, which may be infinite where a resource is saturated."""
+    return "infinity" if value == float("inf") else value_amount(name, value, unit)
+
+
+def _saturated_clause(sample: SampleStudy) -> str:
+    """Return a clause on the draws in which a resource is saturated; empty if there are none."""
+    if not sample.saturated:
+        return ""
+    return f"; {sample.resources} is saturated in {sample.saturated:,} of {sample.samples:,} draws"
+
+
+def _draws_with_value(sampled_value: SampledValue, noun: str) -> str:
+    """Return the draws that quantiles are of, with their noun, as the object of a clause."""
+    known_count = int(np.count_nonzero(~np.isnan(sampled_value.points)))
+    all_draws = known_count == len(sampled_value.points)
+    return f"the {noun}" if all_draws else f"the {known_count:,} {noun} that have a value"
 
 
 def _headline(sampled_value: SampledValue, case: str, words: Words) -> str:
@@ -606,6 +669,7 @@ def _headline(sampled_value: SampledValue, case: str, words: Words) -> str:
     the reader's nouns.
     """
     low, middle, high = _outer_quantiles(sampled_value)
+    middle = middle.replace("infinity", "infinite")
     quantile_levels = list(sampled_value.quantiles)
     percent_inside = 100 * (quantile_levels[-1] - quantile_levels[0])
     cause_clause = ""
@@ -620,7 +684,7 @@ def _headline(sampled_value: SampledValue, case: str, words: Words) -> str:
     return (
         f"{beginning}{value_words} {middle} (median), and between {low} and {high} in"
         f" {percent_inside:.4g} % of"
-        f" the draws{cause_clause}"
+        f" {_draws_with_value(sampled_value, 'draws')}{cause_clause}"
     )
 
 
@@ -630,7 +694,7 @@ def _sentence_on_value(sampled_value: SampledValue) -> str:
     """
     quantile_levels = list(sampled_value.quantiles)
     low, high = (
-        quantity(sampled_value.quantiles[level][0], sampled_value.unit)
+        _amount("", sampled_value.quantiles[level][0], sampled_value.unit)
         for level in (quantile_levels[0], quantile_levels[-1])
     )
     stated_clause = (
@@ -648,11 +712,11 @@ def _sentence_on_value(sampled_value: SampledValue) -> str:
         )
     elif sampled_value.why:
         cause_clause = f"; {sampled_value.why}"
-    mean_clause = f", {quantity(sampled_value.mean, sampled_value.unit)} on average"
+    mean_clause = f", {_amount('', sampled_value.mean, sampled_value.unit)} on average"
     share_inside = percent(quantile_levels[-1] - quantile_levels[0])
     return (
-        f"{sampled_value.name} lies between {low} and {high} in {share_inside} of the"
-        f" points{mean_clause}{stated_clause}{cause_clause}"
+        f"{sampled_value.name} lies between {low} and {high} in {share_inside} of"
+        f" {_draws_with_value(sampled_value, 'points')}{mean_clause}{stated_clause}{cause_clause}"
     )
 
 
@@ -665,9 +729,23 @@ def _quantile_table(sample_study: SampleStudy) -> ResultTable:
     ]
     for outcome in sample_study.outcomes:
         middle, low, high = zip(*(outcome.quantiles[level] for level in levels), strict=True)
-        columns.append(ResultColumn(outcome.name, middle, outcome.unit, (low, high)))
+        has_values = not np.isnan(middle).any()
+        columns.append(
+            ResultColumn(
+                outcome.name,
+                middle,
+                outcome.unit,
+                (low, high),
+                written=_finite_or_infinite if has_values else None,
+            )
+        )
     provenance = Provenance.of([sample_study] * len(levels))
     return ResultTable("sample", columns, provenance)
+
+
+def _finite_or_infinite(value: float | None, unit: str, ends: Ends) -> str:
+    """Return a quantile as text; the table leaves infinite ones without a number."""
+    return "infinity" if value is None else quantity(value, unit, ends=ends)
 
 
 def _influence_table(sample_study: SampleStudy) -> ResultTable:

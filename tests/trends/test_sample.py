@@ -247,3 +247,55 @@ def test_the_interval_of_a_quantile_is_that_of_a_mean_of_eight_sets() -> None:
     middle, low, high = _quantiles_of_points(np.repeat(medians, 5), 0.9)[0.5]
     half_width = stats.t.ppf(0.975, 7) * stats.sem(medians)
     assert (low, high) == pytest.approx((middle - half_width, middle + half_width))
+
+
+MODEL_OF_TWO_STATIONS = """\
+queueing-network: 1
+title: One station for jobs, another for orders
+parameters: {rate: 5 /s}
+classes: {jobs: {arrivals: parameters.rate}, orders: {arrivals: 1 /s}}
+stations:
+  server: {service: {jobs: 100 ms}}
+  clerk: {service: {orders: 100 ms}}
+"""
+
+
+def test_draws_that_saturate_a_server_miss_every_limit_of_a_time(folder: Path) -> None:
+    """Of arrivals A, drawn evenly from 5 to 15 /s, a server of 10 /s answers within 0.4 s on
+    average as 1 / (10 - A) <= 0.4, up to 7.5 /s: in a quarter of all draws.
+    """
+    (folder / "two.yaml").write_text(MODEL_OF_TWO_STATIONS.replace("parameters.rate", "rate"))
+    made = sampling(
+        "sample:\n  of: {parameters.rate: {distribution: uniform, from: 5 /s, to: 15 /s}}\n"
+        "  answer: ['response_time[jobs]', 'response_time[orders]', 'utilization[server]']\n"
+        "  watch: ['response_time[jobs] <= 0.4 s', 'response_time[jobs] > 0.4 s',"
+        " 'response_time[orders] <= 0.4 s']\n",
+        base="{model: two.yaml}",
+    )
+    assert (made.without, made.saturated, made.resources) == (512, 512, "server")
+    within, beyond, orders = made.conditions
+    assert within.share == pytest.approx(0.25, abs=0.002)
+    assert beyond.share == pytest.approx(0.75, abs=0.002)
+    # What the orders do beside a saturated server is not computed: half of the draws do not tell.
+    assert np.isnan(orders.share)
+    assert (orders.low, orders.high, orders.undecided) == (0.5, 1.0, 512)
+    times, _, utilization = made.outcomes
+    # The median of the rate is 10 /s, its 5 % quantile 5.5 /s.
+    assert times.quantiles[0.05][0] == pytest.approx(1 / 4.5, rel=1e-2)
+    assert times.quantiles[0.95][0] == times.mean == np.inf
+    # Utilizations are of the draws with a steady state: evenly from 0.5 to 1.
+    assert utilization.quantiles[0.5][0] == pytest.approx(0.75, abs=2e-3)
+
+
+def test_the_head_says_in_how_many_draws_a_server_is_saturated(folder: Path) -> None:
+    (folder / "two.yaml").write_text(MODEL_OF_TWO_STATIONS.replace("parameters.rate", "rate"))
+    study = found(
+        "title: Do jobs take 0.4 s at most?",
+        "sample:\n  of: {parameters.rate: {distribution: uniform, from: 5 /s, to: 15 /s}}\n"
+        "  answer: ['response_time[jobs]']\n  watch: ['response_time[jobs] <= 0.4 s']\n",
+        base="{model: two.yaml}",
+    )
+    head = head_lines(study, ["response_time[jobs]"])
+    assert head[0].startswith("Probably not: response time of jobs is at most 0.4 s in 25 %")
+    assert head[0].endswith("of the draws; server is saturated in 512 of 1,024 draws.")
+    assert "and infinity in 90 % of the draws" in head[1]

@@ -121,10 +121,10 @@ def saturation_reasons(network: NetworkArrays, is_limited: Array | None = None) 
                 point_index,
                 Saturated.with_advice(
                     f"station {network.stations[station]} is saturated: arrivals need"
-                    f" {load[point_index, station]:.6g} s of service a second, and it gives less"
-                    " than"
-                    f" {capacity[point_index]:.6g}{away_in_words}",
+                    f" {load[point_index, station]:.6g} s of service a second, and it gives"
+                    f" less than {capacity[point_index]:.6g}{away_in_words}",
                     "lower the arrivals, shorten the demand, or add servers",
+                    resource_name=network.stations[station],
                 ),
             )
     return reason_by_point

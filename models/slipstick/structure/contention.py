@@ -644,4 +644,5 @@ def saturated_text(model: Model, resource_name: str, arrival_rate: float, load: 
         f"{resource_noun} {resource_name} is saturated: {arrival_rate:g}/s arrive, fewer than"
         f" {arrival_rate / load:.4g}/s can be served (load {load:.3g}, the limit is 1)",
         "lower the arrivals, or shorten what is asked of it",
+        resource_name=resource_name,
     )

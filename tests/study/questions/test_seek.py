@@ -434,13 +434,40 @@ def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
     ):
         made = seek(question, base=base)
         (crossing,) = made.crossings
-        # From 1 to 8 servers the station is saturated.
-        (missing,) = made.unanswered
+        # From 1 to 8 servers the station is saturated, so that no quantile is within the limit.
+        assert made.saturated == ((1, 8, "web"),)
+        assert made.holds_first is False
+        assert not made.unanswered
         assert (crossing.before, crossing.value) == (9, 10)
-        assert (missing.first, missing.last, missing.after) == (1, 8, 9)
         assert made.places < 16
         assert "holds from stations.web.servers = 10 on, not yet at 9" in search_text(made)
-        assert "without an answer up to 8" in search_text(made)
+        assert "web saturated up to 8" in search_text(made)
+
+
+@pytest.mark.parametrize("step", ["", ", step: 1 /s"])
+def test_a_saturated_server_is_slower_than_every_limit(folder: Path, step: str) -> None:
+    """1 / (10 - A) > 0.4 s from A = 7.5 /s on; from 10 /s on nothing is served in time."""
+    Path("station.yaml").write_text(
+        "queueing-network: 1\nparameters: {rate: 5 /s}\nclasses: {jobs: {arrivals: rate}}\n"
+        "stations: {server: {service: {jobs: 100 ms}}}\n"
+    )
+    searched = f"of: parameters.rate, from: 1 /s, to: 20 /s{step}, where: 'response_time[jobs]"
+    beyond, within = (
+        seek(f"{searched} {limit} 0.4 s'", base="{model: station.yaml}") for limit in (">", "<=")
+    )
+    for made in (beyond, within):
+        (change,), ((first, last, resource),) = made.crossings, made.saturated
+        assert change.value == (8 if step else pytest.approx(7.5, rel=1e-9))
+        assert (first, last, resource) == (pytest.approx(10, rel=2e-9), 20, "server")
+        assert not made.unanswered
+        assert "server saturated from 10 /s on" in search_text(made)
+    assert (beyond.holds_last, within.holds_last) == (True, False)
+    assert (beyond.holds_at(15), within.holds_at(15)) == (True, False)
+    (beyond_text,), (within_text,) = (
+        SeekResult((made,)).headline(Words()) for made in (beyond, within)
+    )
+    assert "server is saturated if the rate is at least 10 /s" in beyond_text
+    assert "saturated" not in within_text
 
 
 @pytest.mark.turns(5)
