@@ -649,7 +649,7 @@ def _number_of_parameter(
     number = (
         to_base(value, parameter_by_path[path].dimension)
         if isinstance(value, str)
-        else _plain_scalar(value)
+        else plain_number(value.item() if isinstance(value, np.ndarray) else value)
     )
     # The comparison refuses NaN as well, and whole numbers that have no double.
     if number is None or not -LARGEST <= number <= LARGEST:
@@ -658,11 +658,6 @@ def _number_of_parameter(
             f" {value_in_message(value)}"
         )
     return float(number)
-
-
-def _plain_scalar(value: Any) -> float | None:
-    """Convert a value or an array without dimensions to a number; None for other values."""
-    return plain_number(value.item() if isinstance(value, np.ndarray) else value)
 
 
 def _is_single(value: Any) -> bool:

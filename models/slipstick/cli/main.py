@@ -626,14 +626,8 @@ def run(
             _print_results(results, prepared_study.spec.answer, in_full)
             paths_text = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
             echo(f"\nThe report is in {paths_text}, the numbers in {folder / 'results.csv'}.")
-    return NO_ANSWER if _has_failure(results) else DONE
-
-
-def _has_failure(results: Results) -> bool:
-    """Return whether a case or a point of a sweep has no answer."""
-    return any(answer.failed for answer in results.cases.values()) or any(
-        sweep.failed for sweep in results.sweeps
-    )
+    has_failure = any(result.failed for result in [*results.cases.values(), *results.sweeps])
+    return NO_ANSWER if has_failure else DONE
 
 
 @cli.command()

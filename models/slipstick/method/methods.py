@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -287,13 +287,6 @@ def kind_of(model: Subject) -> str:
     return model.kind if isinstance(model, AddedModel) else _KIND_BY_TYPE[type(model)]
 
 
-def left_out_of(model: Subject) -> Mapping[str, str]:
-    """Return what the import of a model left out, by name; empty for a law, which is never
-    imported.
-    """
-    return {} if isinstance(model, Law) else model.left_out
-
-
 def form_of(
     model: Subject,
     parameters: Parameters,
@@ -346,7 +339,8 @@ def form_of(
         form = LadderForm(
             model, parameters, simulation_settings, must_be_smooth, ladder(model_kind)
         )
-    form.left_out = left_out_of(model)
+    if not isinstance(model, Law):  # a law is never imported
+        form.left_out = model.left_out
     if isinstance(model, Model):
         form.estimates = model.estimates
     if isinstance(model, Model | AddedModel):
