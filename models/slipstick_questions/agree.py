@@ -5,7 +5,7 @@ other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from slipstick.answer import Answer
@@ -34,6 +34,12 @@ class AgreeResult(QuestionResult):
         " Methods that differ by more than their stated errors are listed as findings."
     )
     agreements: tuple[Agreement, ...]
+    models: frozenset[str] = field(default=frozenset(), repr=False)
+
+    @property
+    def has_own_cases(self) -> bool:
+        """Whether the cases are different models, whose answers nothing compares."""
+        return len(self.models) > 1
 
     def sentences(self) -> list[str]:
         """Return sentences that count the findings by kind and list them."""
@@ -137,7 +143,8 @@ def read(agree_spec: AgreeSpec, study: StudyContext) -> Question:
             tuple(
                 _case_agreement(case_evaluator, agree_spec.methods, answers.cases[case])
                 for case, case_evaluator in evaluator_by_case.items()
-            )
+            ),
+            frozenset(answers.cases[case].model for case in evaluator_by_case),
         )
 
     return Question(solve, points=len(agree_spec.methods) * len(evaluator_by_case))

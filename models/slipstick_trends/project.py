@@ -672,7 +672,10 @@ def _read_years(
 
 
 def _with_years_of_title(
-    years: Sequence[float], spec: ProjectSpec, base_years: Iterable[float], study: StudyContext
+    years: Sequence[float] | Array,
+    spec: ProjectSpec,
+    base_years: Iterable[float],
+    study: StudyContext,
 ) -> Sequence[float]:
     """Return the years of a projection with those that the title of the study asks for. A year in
     the name of a trend, such as that of its publication, is not asked for.

@@ -328,6 +328,54 @@ def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> 
     assert [row[0] for row in table.rows] == ["today", "without rest", "more work"]
 
 
+ONE_LOCK = """\
+activity: 1
+population: {processors: 32}
+useful: [parse]
+resources: {session: {lock: fifo}}
+cycle:
+- {name: parse, delay: 120 us, scv: 1, component: parse}
+- {hold: session, body: [{name: update, delay: 15 us, scv: 1, component: update}]}
+"""
+FOUR_LOCKS = ONE_LOCK.replace("lock: fifo", "lock: fifo, count: 4")
+
+
+@pytest.mark.parametrize(
+    ("four", "compared"),
+    [
+        (FOUR_LOCKS, "2.88 times as much for four locks and 2 times as much for half the time"),
+        (FOUR_LOCKS.replace("processors: 32", "arrivals: 9 /ms"), "2 times as much for half the"),
+    ],
+)
+def test_a_case_of_another_file_is_compared_where_it_has_the_same_load(
+    four: str, compared: str, tmp_path: Path
+) -> None:
+    """A lock for 15 us lets 66 670 threads pass in a second."""
+    (tmp_path / "four.yaml").write_text(four)
+    head, _ = study_of(
+        tmp_path,
+        "title: How much faster do threads become with four locks in place of one?\n"
+        "base: {title: one lock, model: program.yaml}\n"
+        "cases:\n  four: {title: four locks, model: four.yaml}\n"
+        "  half: {title: half the time, cycle.1.body.0.delay: 7.5 us}\n"
+        "answer: [throughput]\n",
+        ONE_LOCK,
+    )
+    assert head[0].startswith(f"Throughput compared with one lock: {compared}")
+
+
+def test_methods_that_are_compared_in_different_models_compare_no_models(tmp_path: Path) -> None:
+    (tmp_path / "four.yaml").write_text(FOUR_LOCKS)
+    study = (
+        "base: {title: one lock, model: program.yaml}\n"
+        "cases: {four: {%s}}\nanswer: [throughput]\n"
+        "agree: {methods: [mean-value, bounds]}\n"
+    )
+    for case, is_compared in [("model: four.yaml", False), ("population.processors: 8", True)]:
+        head, _ = study_of(tmp_path, study % case, ONE_LOCK)
+        assert any("ompared with one lock" in line for line in head) is is_compared
+
+
 def test_cases_with_the_same_ratio_are_listed_together(tmp_path: Path) -> None:
     head, _ = study_of(
         tmp_path,

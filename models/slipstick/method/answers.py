@@ -227,11 +227,17 @@ class Solution:
 
     def remarks_at(self, index: int) -> Remarks:
         """Return the remarks on a point from the solution that holds its whole answer."""
-        inner_solution = self
-        inner_index = index
-        while inner_solution.detail is not None:
-            inner_solution, inner_index = inner_solution.detail(inner_index)
+        inner_solution, inner_index = self.detail_at(index)
         return inner_solution.remarks(inner_index)
+
+    def detail_at(self, index: int) -> tuple[Solution, int]:
+        """Return the solution that holds the whole answer of a point, with the point's index in
+        it.
+        """
+        if self.detail is None:
+            return self, index
+        inner_solution, inner_index = self.detail(index)
+        return inner_solution.detail_at(inner_index)
 
 
 SMOOTH_STEP, SIMULATED_STEP = 1e-5, 0.02

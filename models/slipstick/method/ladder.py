@@ -704,10 +704,7 @@ def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution
         """Return the solution that has the answer in detail, with a note on why the earlier methods
         did not answer, and the index of the point in that solution.
         """
-        inner_solution = solution
-        inner_index = index
-        while inner_solution.detail is not None:
-            inner_solution, inner_index = inner_solution.detail(inner_index)
+        inner_solution, inner_index = solution.detail_at(index)
         remarks = inner_solution.remarks(inner_index)
         reason = reasons[index]
         note = f"{solution.method} answers by default: {reason}"

@@ -486,16 +486,20 @@ def shared_stations_with_cuts(model: Model) -> list[str]:
     A Markov chain cannot compute the work done for such a customer, because it depends on how many
     customers shared the servers during the whole service.
     """
-    resources = (
+    return [
+        name
+        for name in _stations_with_cuts(model)
+        if (discipline := model.service_discipline(name)) and discipline.shared
+    ]
+
+
+def _stations_with_cuts(model: Model) -> dict[str, None]:
+    """Return the stations at which a time limit may end a service that has begun, in order."""
+    return dict.fromkeys(
         node.resource
         for node in distinct_activities(model.bodies)
         if isinstance(node, Attempt) and node.cuts
     )
-    return [
-        name
-        for name in dict.fromkeys(resources)
-        if (discipline := model.service_discipline(name)) and discipline.shared
-    ]
 
 
 def _names_of_attempts(model: Model, method: str | None) -> Iterator[str]:
@@ -505,14 +509,9 @@ def _names_of_attempts(model: Model, method: str | None) -> Iterator[str]:
     )
     value_kinds = ("abandonment", "amplification", "goodput")
     shared_stations = shared_stations_with_cuts(model) if method == MARKOV_CHAIN else ()
-    cut_stations = dict.fromkeys(
-        node.resource
-        for node in distinct_activities(model.bodies)
-        if isinstance(node, Attempt) and node.cuts
-    )
     yield from (
         f"{value_kind}[{station_name}]"
-        for station_name in cut_stations
+        for station_name in _stations_with_cuts(model)
         for value_kind in ("useful_utilization", "wasted_utilization")
         if station_name not in shared_stations
         and UNLIMITED not in model.resources[station_name].constructs

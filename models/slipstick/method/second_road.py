@@ -563,9 +563,8 @@ def _plan_and_expectations_of_activity(
     cycles_needed = _needed_cycle_count(solution, point_index)
     expected_by_group = {}
     for group_index, group in enumerate(plan.groups):
-        time_name = _name_of_time(plan, group_index, solution)
-        if time_name:
-            mean_time = float(entry_at(solution.values[time_name], point_index))
+        time_name, mean_time = _mean_time_of_group(plan, group_index, solution, point_index)
+        if np.isfinite(mean_time):
             cycles_of_group = cycles_needed if group.kind == "open" else 0.0
             # A response time has no think time, of which the known steps may be.
             known_steps = {} if time_name.startswith("response_time") else mean_by_step
@@ -577,11 +576,7 @@ def _plan_and_expectations_of_activity(
                 known_steps,
                 execution_times,
             )
-    return plan, {
-        group_index: expectation
-        for group_index, expectation in expected_by_group.items()
-        if np.isfinite(expectation.mean)
-    }
+    return plan, expected_by_group
 
 
 def _names_in_branches(model: Model) -> set[str]:
@@ -612,19 +607,14 @@ def _plan_and_expectations_of_network(
     cycles_needed = _needed_cycle_count(solution, point_index)
     expected_by_group = {}
     for group_index, group in enumerate(planned_network.plan.groups):
-        time_name = _name_of_time(planned_network.plan, group_index, solution)
-        if time_name:
-            mean_time = float(entry_at(solution.values[time_name], point_index))
+        _, mean_time = _mean_time_of_group(planned_network.plan, group_index, solution, point_index)
+        if np.isfinite(mean_time):
             cycles_of_group = cycles_needed if group.kind == "open" else 0.0
             step_times, execution_times = planned_network.known_times(group.name)
             expected_by_group[group_index] = Expected(
                 mean_time, TOLERANCES["usual"], False, cycles_of_group, step_times, execution_times
             )
-    return planned_network.plan, {
-        group_index: expectation
-        for group_index, expectation in expected_by_group.items()
-        if np.isfinite(expectation.mean)
-    }
+    return planned_network.plan, expected_by_group
 
 
 def _name_of_time(plan: Plan, group_index: int, solution: Solution) -> str:
@@ -640,9 +630,10 @@ def _name_of_time(plan: Plan, group_index: int, solution: Solution) -> str:
 def _mean_time_of_group(
     plan: Plan, group_index: int, solution: Solution, point_index: int
 ) -> tuple[str, float]:
-    """Return the name and the value of the mean time of a group."""
+    """Return the name and the value of the mean time of a group; NaN if it has none."""
     time_name = _name_of_time(plan, group_index, solution)
-    return time_name, float(entry_at(solution.values[time_name], point_index))
+    column = solution.values.get(time_name)
+    return time_name, float("nan") if column is None else float(entry_at(column, point_index))
 
 
 def _needed_cycle_count(solution: Solution, point_index: int) -> float:

@@ -64,7 +64,15 @@ them.
 
 _WORK_TOLERANCE = 0.02  # relative difference of work that a simulation may leave
 _SAME_RATE = 0.005  # relative difference of values that a head does not call different
-_HARDWARE_PATHS = ("machine", "technology", "resources", "stations", "method", "simulation")
+_HARDWARE_PATHS = (
+    "machine",
+    "model",
+    "technology",
+    "resources",
+    "stations",
+    "method",
+    "simulation",
+)
 _LOAD_PATHS = ("classes", "population.arrivals", "workload")
 
 
@@ -82,7 +90,7 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     question_lines = [line for _, line in names_and_lines[:_MOST_LINES]]
     question_lines += _not_examined_lines(results)
     are_cases_comparable = len(results.cases) <= 1 + _FEW_CASES and not any(
-        question.own_cases for question in results.questions.values()
+        question.has_own_cases for question in results.questions.values()
     )
     compare_cases = _what_if_lines if _WHAT_IF.match(results.title) else _comparison_lines
     comparison_lines = list(compare_cases(results, value_names)) if are_cases_comparable else []
@@ -548,22 +556,23 @@ def _do_same_work(results: Results, base_case: str, compared_case: str, value_na
     """Return whether two cases do the same work, so that their values can be compared.
 
     Either they have the same useful work, speed-up times time, or they differ in the machine or
-    the technology alone; without useful work, in other hardware alone. What is done in a second is
-    compared where the model and the load are the same.
+    the technology alone; without useful work, in other hardware or in the file of the model alone.
+    What is done in a second is compared where the load is the same.
     """
     base_answer = results.cases[base_case]
     case_answer = results.cases[compared_case]
-    base_settings, case_settings = (
-        results.settings.get(case_name, {}) for case_name in (base_case, compared_case)
+    # Files of models may state different loads.
+    base_items, case_items = (
+        results.settings.get(case_name, {}).items()
+        | {
+            (path, entry.given.value)
+            for path, entry in results.cases[case_name].described.items()
+            if path.startswith(_LOAD_PATHS)
+        }
+        for case_name in (base_case, compared_case)
     )
-    differing_paths = {
-        path
-        for path in {*base_settings, *case_settings}
-        if base_settings.get(path) != case_settings.get(path)
-    }
-    if base_answer.model != case_answer.model or any(
-        path.startswith(_LOAD_PATHS) for path in differing_paths
-    ):
+    differing_paths = {path for path, _ in base_items ^ case_items}
+    if any(path.startswith(_LOAD_PATHS) for path in differing_paths):
         return False
     # Throughput compares systems under any number of customers; times do so only for the same work.
     if split_name(value_name)[0] == "throughput":

@@ -274,15 +274,17 @@ class QuestionResult:
     no does.
     """
 
-    own_cases: ClassVar[bool] = False
-    """The cases are models of different subjects, which only the question itself compares, so that
-    the head of a report does not.
-    """
-
     @property
     def heading(self) -> str:
         """The heading of its section in this study; `title` by default."""
         return self.title
+
+    @property
+    def has_own_cases(self) -> bool:
+        """Whether the cases are models of different subjects, which only the question itself
+        compares, so that the head of a report does not.
+        """
+        return False
 
     def sentences(self) -> Sequence[str]:
         """Return the results in sentences, the most important first; at least one."""

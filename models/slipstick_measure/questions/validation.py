@@ -83,8 +83,12 @@ class ValidationResult(QuestionResult):
         " as published, for the rows that are named."
     )
     estimates: ClassVar[bool] = True
-    own_cases: ClassVar[bool] = True
     sets: Mapping[str, ValidationSet] = field(default_factory=dict)
+
+    @property
+    def has_own_cases(self) -> bool:
+        """Whether the cases are models of different subjects: they always are."""
+        return True
 
     @property
     def has_further_answers(self) -> bool:
