@@ -1185,11 +1185,7 @@ def fits(
         else ()
     )
     reach = largest_processors if comparison.misfit else comparison.useful_reach(intervals.level)
-    log_covariances = {
-        candidate.name: candidate.fitted_formula.log_covariance.tolist()
-        for candidate in comparison.candidates
-        if candidate.name not in FAMILIES and candidate.name != CAUSES
-    }
+    log_covariances = _log_covariances_of_models(comparison)
     size = float(timings.n.max()) if timings.has_sizes else None
     timings_of_largest_size = timings.select(timings.n == timings.n.max())
     measured_columns = timings_of_largest_size.p.tolist(), timings_of_largest_size.time.tolist()
@@ -1212,15 +1208,31 @@ def fits(
         rate=timings.rate,
         log_covariances=log_covariances,
         reach=reach,
-        intervals_beyond={
-            processors: comparison.interval(processors, intervals.level)
-            for processors in np.unique(
-                np.round(np.geomspace(largest_processors, reach, 2 * INTERVAL_POINTS))
-            ).tolist()
-            if log_covariances
-        },
+        intervals_beyond=_intervals_beyond(comparison, largest_processors, reach, intervals.level)
+        if log_covariances
+        else {},
         undistinguished_names=tuple(rival.name for rival in comparison.rivals),
     )
+
+
+def _log_covariances_of_models(comparison: FitComparison) -> dict[str, list[list[float]]]:
+    """Return the covariances of the logarithms of the parameters of models, by model."""
+    return {
+        candidate.name: candidate.fitted_formula.log_covariance.tolist()
+        for candidate in comparison.candidates
+        if candidate.name not in FAMILIES and candidate.name != CAUSES
+    }
+
+
+def _intervals_beyond(
+    comparison: FitComparison, first_processors: float, last_processors: float, level: float
+) -> dict[float, tuple[float, float]]:
+    """Return the intervals of the predicted time between two numbers of processors [s]."""
+    processor_counts = np.geomspace(first_processors, last_processors, 2 * INTERVAL_POINTS)
+    return {
+        processors: comparison.interval(processors, level)
+        for processors in np.unique(np.round(processor_counts)).tolist()
+    }
 
 
 def _curves_of_fits(
