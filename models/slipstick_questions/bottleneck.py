@@ -37,6 +37,7 @@ from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import PointGroup, check_sweep, plan_sweep, solve_plan
 from slipstick.vocabulary import CLOSED_FORM
+from slipstick_questions.fitted import NEAR_LIMIT
 from slipstick_questions.open_bottleneck import (
     OpenBottleneck,
     has_arrivals_alone,
@@ -49,7 +50,6 @@ _SPAN_NAME = "span"
 _PLACE_OF_AXIS: Place = ("bottleneck", "along")
 _MOST_RESOURCES = 8
 _ROUNDING = 1e-9  # relative difference of values that rounding leaves
-_NEAR = 0.95  # part of its limit at which a throughput is called near it
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,9 @@ class CaseBottlenecks:
     near_limit : the least number of customers from which on the throughput is near its limit; None
         where the axis is not the population, or where it never is near
     far_from_limit : the largest number below it that was solved, if numbers between were not
+    ends_of_limit : ends of the interval of the limit over its value, by the fit whose values the
+        case has [1]; None without a fit that tells them
+    source_of_fit : where fitted values of the case come from; empty without any
 
     >>> import numpy as np
     >>> population = np.array([1.0, 20.0])
@@ -101,6 +104,8 @@ class CaseBottlenecks:
     failed: Mapping[int, str] = field(default_factory=dict)
     near_limit: float | None = None
     far_from_limit: float | None = None
+    ends_of_limit: tuple[float, float] | None = None
+    source_of_fit: str = ""
 
     @property
     def largest_demand(self) -> Array:
@@ -351,7 +356,13 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
         cycle_time,
         demand_by_resource,
         solved_sweep.failed,
+        source_of_fit=evaluator(
+            case, study.cases[case], study.library
+        ).built.uncertain_values.source,
     )
+    fitted = study.fitted
+    if fitted and fitted.settings.items() <= study.cases[case].items():
+        bottlenecks = replace(bottlenecks, ends_of_limit=fitted.ends_of_largest_rate)
 
     def throughput_at(customer_count: int) -> float:
         """Return the throughput with a number of customers [1/s]."""
@@ -381,7 +392,7 @@ def _with_value_near_limit(
     """
     if not bottlenecks.is_along_population or bottlenecks.is_above_bound.any():
         return bottlenecks
-    is_near = bottlenecks.throughput * bottlenecks.largest_demand[-1] >= _NEAR
+    is_near = bottlenecks.throughput * bottlenecks.largest_demand[-1] >= NEAR_LIMIT
     if not is_near[-1]:
         return bottlenecks
     # All points behind the last one that is not near are near.
@@ -399,7 +410,7 @@ def _with_value_near_limit(
         )
     while sufficient_number - too_small_number > 1:
         middle_number = (too_small_number + sufficient_number) // 2
-        if throughput_at(middle_number) * float(bottlenecks.largest_demand[-1]) >= _NEAR:
+        if throughput_at(middle_number) * float(bottlenecks.largest_demand[-1]) >= NEAR_LIMIT:
             sufficient_number = middle_number
         else:
             too_small_number = middle_number
@@ -486,6 +497,11 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
             f"saturated from {bottlenecks.path} = {_value_text(bottlenecks, point_index)} on, where"
             f" {population_text}"
         )
+        if bottlenecks.near_limit is not None:
+            sentences[-1] += (
+                f"; {percent(NEAR_LIMIT)} of the limit is reached from"
+                f" {bottlenecks.near_limit:g} on"
+            )
     else:
         point_index = int(np.argmax(bottlenecks.population / bottlenecks.saturation))
         population_text = (
@@ -533,9 +549,16 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
         first_index -= 1
     case_prefix = f"{case}: " if case else ""
     largest_throughput = 1.0 / float(bottlenecks.largest_demand[last_index])
-    throughput_limit = words.rate_with_noun(
-        "throughput", value_amount("throughput", largest_throughput, "1/s")
+    throughput_limit, *limits_at_ends = (
+        words.rate_with_noun(
+            "throughput", value_amount("throughput", factor * largest_throughput, "1/s")
+        )
+        for factor in (1.0, *(bottlenecks.ends_of_limit or ()))
     )
+    if limits_at_ends:
+        throughput_limit += f", by the fit between {' and '.join(limits_at_ends)}"
+    elif bottlenecks.source_of_fit:
+        throughput_limit += f", with values {bottlenecks.source_of_fit}"
     end_of_axis = setting_phrase(
         bottlenecks.path, float(bottlenecks.values[last_index]), bottlenecks.unit, words
     )
@@ -584,7 +607,7 @@ def _near_limit_clause(bottlenecks: CaseBottlenecks, words: Words) -> str:
         )
     else:
         setting_text = f"from {setting_phrase(path, bottlenecks.near_limit, unit, words)} on"
-    return f"; {percent(_NEAR)} of it is reached {setting_text}"
+    return f"; {percent(NEAR_LIMIT)} of it is reached {setting_text}"
 
 
 def _value_text(bottlenecks: CaseBottlenecks, index: int) -> str:

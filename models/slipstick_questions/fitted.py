@@ -8,6 +8,10 @@ from typing import NamedTuple
 from slipstick.schema.inputs import Settings
 from slipstick.schema.uncertain import UncertainValues
 
+NEAR_LIMIT = 0.95
+"""Part of a limit from which on a throughput or a speed-up is called near it, by bottlenecks and by
+fits."""
+
 
 class FittedBase(NamedTuple):
     """The values that a fit set in the base of a study, and what it predicts.
@@ -19,9 +23,12 @@ class FittedBase(NamedTuple):
     varied_path : of the number of processors in the fit; empty without one
     remark_at : gives, at a number of processors, what the fit predicts beyond the measured rows, or
         why it predicts nothing there; empty within the rows
+    ends_of_largest_rate : ends of the interval of the largest throughput over its value, where the
+        fit levels off at it [1]; None elsewhere
     """
 
     settings: Settings
     uncertain_values: UncertainValues
     varied_path: str
     remark_at: Callable[[float], str]
+    ends_of_largest_rate: tuple[float, float] | None = None

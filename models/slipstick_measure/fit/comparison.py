@@ -1312,7 +1312,9 @@ def _answer_of_fit(
     )
     limits = _scaling_limits(extrapolation, measured_rows)
     if fit_intervals and not comparison.misfit:
-        limits |= _limits_with_intervals(limits, extrapolation, comparison, interval_settings.level)
+        limits |= _limits_with_intervals(
+            limits, extrapolation, comparison, interval_settings.level, interval_by_processors
+        )
     value_by_name |= limits
     value_by_name |= _efficiency_estimates(extrapolation, value_by_name, interval_by_processors)
     if extrapolation.time[0] <= 0:
@@ -1476,25 +1478,37 @@ def _limits_with_intervals(
     extrapolation: Extrapolation,
     comparison: FitComparison,
     level: float,
+    interval_by_processors: Mapping[float, tuple[float, float]],
 ) -> dict[str, Value]:
-    """Return the least time and the largest speed-up of a fit with the intervals of the times on
-    these numbers of processors.
+    """Return the least time and the largest speed-up of a fit with their intervals.
+
+    The ends are the extremes of the ends at the number of processors with the least time or the
+    largest speed-up and at those of the predictions beyond it, so that no prediction in the report
+    is outside of them.
     """
 
     def value_with_ends(name: str, place_name: str, is_speedup: bool) -> dict[str, Value]:
-        value, processors = (limits[key].value or 0.0 for key in (name, place_name))
-        ends = comparison.interval(processors, level)
-        if not np.isfinite(ends[1]):
+        value, place = (limits[key].value or 0.0 for key in (name, place_name))
+        ends_by_number = {
+            place: comparison.interval(place, level),
+            **{count: ends for count, ends in interval_by_processors.items() if count >= place},
+        }
+        if not all(np.isfinite(high) for _, high in ends_by_number.values()):
             return {}
         if is_speedup:
             low, high = (
-                extrapolation.efficiency(processors, time)
-                * processors
-                / extrapolation.base_processors
-                for time in ends[::-1]
+                max(
+                    extrapolation.efficiency(processors, ends[end_index])
+                    * processors
+                    / extrapolation.base_processors
+                    for processors, ends in ends_by_number.items()
+                )
+                for end_index in (1, 0)
             )
         else:
-            low, high = ends
+            low, high = (
+                min(ends[end_index] for ends in ends_by_number.values()) for end_index in (0, 1)
+            )
         return {name: replace(limits[name], low=min(low, value), high=max(high, value))}
 
     values: dict[str, Value] = {}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from slipstick.late import Array, np
 from slipstick_measure.fit.least_squares import FittedFormula
 from slipstick_measure.results import LEVEL
+from slipstick_questions.fitted import NEAR_LIMIT
 
 if TYPE_CHECKING:
     from slipstick_measure.fit.formula import Timings
@@ -163,21 +164,32 @@ class Extrapolation:
         return float(self._speedup_over_base(np.array([p]), np.array([time]))[0]), int(p)
 
     def first_level_processors(self) -> int | None:
-        """Return the smallest number of processors with the largest speed-up, within `LEVEL`, where
-        more processors change the speed-up no further; None if it falls again, or still grows at
-        the largest number evaluated.
+        """Return the smallest number of processors with `NEAR_LIMIT` of the largest speed-up, where
+        more than the first with all of it, within `LEVEL`, change the speed-up no further; None if
+        it falls again, or still grows at the largest number evaluated.
         """
         largest_speedup, processors = self.largest_speedup()
 
-        def index_of_first(p: Array, time: Array) -> int | None:
-            is_level = self._speedup_over_base(p, time) >= (1 - LEVEL) * largest_speedup
-            return int(np.argmax(is_level)) if is_level[-1] else None
+        def first_with(share_of_largest: float) -> int | None:
+            """Return the first number of processors with a part of the largest speed-up, which all
+            that follow have as well.
+            """
 
-        count_and_time = self._refine_choice(index_of_first, 1, 0)
-        if processors == self.p[-1] or count_and_time is None:
+            def index_of_first(p: Array, time: Array) -> int | None:
+                is_reached = self._speedup_over_base(p, time) >= share_of_largest * largest_speedup
+                return int(np.argmax(is_reached)) if is_reached[-1] else None
+
+            count_and_time = self._refine_choice(index_of_first, 1, 0)
+            return None if count_and_time is None else int(count_and_time[0])
+
+        first_level_count = first_with(1 - LEVEL)
+        if (
+            processors == self.p[-1]
+            or first_level_count is None
+            or self.p[-1] < RATIO_OF_LEVEL * first_level_count
+        ):
             return None
-        first_count = int(count_and_time[0])
-        return first_count if self.p[-1] >= RATIO_OF_LEVEL * first_count else None
+        return first_with(NEAR_LIMIT)
 
     def largest_efficient_processors(self, efficiency: float) -> int:
         """Return the largest number of processors up to which the efficiency of the fit is at least

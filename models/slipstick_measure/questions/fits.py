@@ -448,7 +448,18 @@ def _base_with_fit(base_model: PreparedModel, time_fits: Fitting, spec: FitSpec)
         ),
         spec.population,
         partial(_remark_on_fit, time_fits),
+        _ends_of_largest_rate(answer),
     )
+
+
+def _ends_of_largest_rate(answer: Answer) -> tuple[float, float] | None:
+    """Return the ends of the interval of the largest speed-up over its value; None unless the
+    speed-up of the fit levels off.
+    """
+    speedup = answer.values.get("largest_speedup", Value(None, "1"))
+    if "level_processors" not in answer.values or not (speedup.value and speedup.low):
+        return None
+    return speedup.low / speedup.value, (speedup.high or speedup.value) / speedup.value
 
 
 def _remark_on_fit(time_fits: Fitting, processors: float) -> str:

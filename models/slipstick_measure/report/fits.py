@@ -27,7 +27,7 @@ from slipstick.results.question import Decision, TitleAnswer, verdict_word
 from slipstick.results.words import Words, is_plural
 from slipstick_measure.report.count_comparison import comparison_in_title, numbers_in
 from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
-from slipstick_measure.results import CAUSES, LEVEL, Fitting, RefusedPrediction
+from slipstick_measure.results import CAUSES, Fitting, RefusedPrediction
 from slipstick_pictures.look import (
     STROKES,
     axis_title,
@@ -35,6 +35,7 @@ from slipstick_pictures.look import (
     new_figure,
     with_title_and_legend,
 )
+from slipstick_questions.fitted import NEAR_LIMIT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -734,8 +735,8 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
         largest_speedup = _speedup_text(answer.values["largest_speedup"])
         if "level_processors" in answer.values:
             return (
-                f"Speed-up{_base_clause(answer)} is at most {largest_speedup}, reached with"
-                f" p = {answer['level_processors']:g}; more raise it by less than {percent(LEVEL)}."
+                f"Speed-up{_base_clause(answer)} is at most {largest_speedup};"
+                f" {percent(NEAR_LIMIT)} of it is reached with p = {answer['level_processors']:g}."
             )
         largest_text = _processors_text(answer, answer.values["largest_speedup_processors"])
         sentence = (

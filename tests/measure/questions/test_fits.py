@@ -27,6 +27,7 @@ from slipstick_measure.questions.measured import MeasuredResult
 from slipstick_measure.report.fits import fits_text, main_findings
 from slipstick_papers.compare import CompareResult
 from slipstick_pictures.pictures import stacked_heights
+from slipstick_questions.bottleneck import BottleneckResult
 from slipstick_questions.seek import SeekResult
 from tests.questions import result_of
 
@@ -651,3 +652,22 @@ def test_a_limit_of_the_title_that_no_key_has_is_told_by_check_and_run(
         study = goal_study(tmp_path, key, title, column)
         assert main(["check", study.name]) == 0
         assert "stands nowhere" not in capsys.readouterr().err
+
+
+@pytest.mark.turns(8)
+def test_a_limit_by_fitted_values_has_the_interval_and_the_threshold_of_the_fit() -> None:
+    results = run(prepare("lock-diagnosis"))
+    fit = result_of(results, FitsResult).fits["throughput"]
+    (limit,) = result_of(results, BottleneckResult).bottleneck
+    best = fit.answers[0]
+    speedup, time = best.values["largest_speedup"], best.values["time[64]"]
+    assert limit.ends_of_limit is not None
+    assert speedup.value
+    assert time.low
+    largest_rate = 1.0 / float(limit.largest_demand[-1])
+    # The highest end of the limit is that of the prediction for 64 threads.
+    assert limit.ends_of_limit[1] * largest_rate == pytest.approx(64 / time.low, rel=0.01)
+    assert limit.near_limit == best["level_processors"]
+    (first_line, *_) = head_lines(results, [])
+    assert "by the fit between" in first_line
+    assert f"95 % of it is reached from {limit.near_limit:g} threads on" in first_line

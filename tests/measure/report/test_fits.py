@@ -31,8 +31,8 @@ def test_what_a_person_needs_comes_first() -> None:
     assert first.startswith(
         "Measured: efficiency falls below 75 % between 8 processors (78.2 %) and 12 processors"
         " (69.2 %). By usl (the universal scalability law): Efficiency is at least 75 % up to 9"
-        " processors. Speed-up is at most 11.7 (11.1 to 12.4), at 35 processors, in 8.512 s"
-        " (8.044 s to 9.007 s), the least time."
+        " processors. Speed-up is at most 11.7 (11.1 to 16.8), at 35 processors, in 8.512 s"
+        " (5.921 s to 9.007 s), the least time."
     )
     assert " By usl, most is lost to coherency: " in first
     assert " of 64 processors. Total times do not show causes. On 64 processors: 9.5" in first
@@ -135,7 +135,7 @@ def test_two_level_laws_agree_where_the_numbers_with_their_largest_values_differ
     level = {"level_processors": Value(24.0, "1")}
     assert "the laws that describe the rows differ" in sentence(*places)
     text = sentence(*({**place, **level} for place in places))
-    assert "Speed-up is at most 13.1, reached with 24 " in text
+    assert "Speed-up is at most 13.1; 95 % of it is reached with 24 " in text
     assert "differ:" not in text
 
 
@@ -151,3 +151,17 @@ def test_a_refusal_and_an_extrapolation_are_known_by_their_kind_and_number() -> 
         "no prediction at p = 8: it is far",
         "measure on 6",
     )
+
+
+@pytest.mark.parametrize("name", ["lock", "coherency", "serial part"])
+def test_no_predicted_speedup_is_above_the_interval_of_the_largest(name: str) -> None:
+    """The largest speed-up and the predictions beyond it are numbers of one report."""
+    found = fits(noisy(TRUTHS[name], 0), p=[48, 64], intervals=IntervalSettings(draws=10))
+    (best, *_) = found.answers
+    speedup = best.values["largest_speedup"]
+    assert speedup.high is not None
+    for count in (48, 64):
+        place = best["largest_speedup_processors"] or 0.0
+        high = best.values[f"efficiency[{count}]"].high
+        if high is not None and count >= place:
+            assert high * count <= speedup.high * (1 + 1e-9)
