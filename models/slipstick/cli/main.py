@@ -626,7 +626,12 @@ def run(
             _print_results(results, prepared_study.spec.answer, in_full)
             paths_text = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
             echo(f"\nThe report is in {paths_text}, the numbers in {folder / 'results.csv'}.")
-    has_failure = any(result.failed for result in [*results.cases.values(), *results.sweeps])
+    has_failure = any(
+        [
+            *(answer.failed for answer in results.cases.values()),
+            *(sweep.failed for sweep in results.sweeps),
+        ]
+    )
     return NO_ANSWER if has_failure else DONE
 
 

@@ -18,10 +18,13 @@ from slipstick import (
     Simulation,
     chain,
     closed_class,
+    closed_model,
+    delay,
     load,
     network,
     open_class,
     route,
+    service,
     solve,
     station,
 )
@@ -353,6 +356,35 @@ def test_quantiles_are_those_of_several_servers_without_thinking() -> None:
         {"jobs": closed_class(1, think_time=50.0)}, {"cpu": station(service={"jobs": 1.0})}
     )
     assert outside(seen(alone), {"response_time_quantile[jobs,0.9]": math.log(10)}) == {}
+
+
+def test_a_mean_number_of_visits_varies_and_the_note_says_so() -> None:
+    """One customer alone: a geometric number of exponential visits takes an exponential time, and
+    exactly two visits take an Erlang time.
+    """
+    alone = closed_class(1, think_time=50.0)
+    model = network({"jobs": alone}, {"cpu": station(service={"jobs": 1.0}, visits={"jobs": 2.0})})
+    found = seen(model)
+    exponential = {"response_time_quantile[jobs,0.95]": 2 * math.log(20)}
+    assert outside(found, exponential) == {}
+    (note,) = (note for note in found.notes if "visits" in note)
+    assert note == (
+        "the number of visits of jobs to cpu varies about 2: after each, the probability of one"
+        " more is 0.5; with a fixed number, high quantiles are shorter"
+    )
+    once = network({"jobs": alone}, {"cpu": station(service={"jobs": 1.0}, visits={"jobs": 1.0})})
+    assert not any("visits" in note for note in seen(once).notes)
+    # An activity states two visits: the sum of two exponential times, with the 95 % quantile t of
+    # (1 + t) exp(-t) = 0.05.
+    program = closed_model(
+        delay(50.0, name="wait", scv=1, think=True)
+        >> service("cpu", 1.0, name="first", scv=1)
+        >> service("cpu", 1.0, name="second", scv=1),
+        1,
+    )
+    settings = Simulation(cycles=CYCLES, kernel="compiled" if AVAILABLE else "plain")
+    answer = solve(program, method="simulation", simulation=settings)
+    assert answer["response_time_quantile[0.95]"] == pytest.approx(4.744, rel=0.03)
 
 
 def test_the_account_adds_up_to_the_cycle() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from slipstick.answer import Value, unit_of
-from slipstick.errors import NoAnswerError
+from slipstick.errors import Doubt, NoAnswerError
 from slipstick.late import Array, np
 from slipstick.method.answers import ROUNDING, Gradient, Remarks, Solution
 from slipstick.method.names import QUANTILES, THINK
@@ -198,8 +198,8 @@ class _NetworkEstimates:
         }
 
     def _notes_on_visits(self) -> Iterator[str]:
-        """Yield a note on each stated number of visits above 1 that is not whole: means do not
-        depend on how it varies, but quantiles do.
+        """Yield a note on each stated number of visits above 1: means do not depend on how it
+        varies, but quantiles do.
         """
         stated_places = {
             (class_name, station_name)
@@ -209,12 +209,12 @@ class _NetworkEstimates:
         for place in sorted(stated_places & self.planned_network.stated_visits.keys()):
             visits = self.planned_network.stated_visits[place]
             # A number below 1 is a probability, which leaves no choice.
-            if visits > 1 and (fraction := visits % 1):
+            if visits > 1:
                 class_name, station_name = place
-                yield (
-                    f"{visits:.4g} visits of {class_name} to {station_name} are taken as"
-                    f" {visits // 1:g}, and one more in {100 * fraction:.4g} % of the cycles;"
-                    " visits that vary more give longer quantiles"
+                yield Doubt(
+                    f"the number of visits of {class_name} to {station_name} varies about"
+                    f" {visits:.4g}: after each, the probability of one more is"
+                    f" {1 - 1 / visits:.4g}; with a fixed number, high quantiles are shorter"
                 )
 
     def remarks(self) -> Remarks:

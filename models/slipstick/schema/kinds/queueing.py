@@ -179,8 +179,8 @@ class QueueSpec(Spec):
         {},
         description=KeyMeaning.of(
             "mean number of visits in a cycle",
-            "1 by default; a simulation takes 1.2 as 1 visit, and one more in a fifth of the"
-            " cycles",
+            "1 by default; a number V above 1 varies: after each visit, the probability of one"
+            " more is 1 - 1/V. Steps of an activity state a fixed number",
         ),
     )
     rates: Rates | None = Field(None, description=RATES_IN_WORDS, min_length=1)
