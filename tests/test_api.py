@@ -467,7 +467,7 @@ class TestPointsInAFile:
         "parameters.critical": ["1 ms", "2 ms"],
     }
 
-    @pytest.mark.turns(3)
+    @pytest.mark.turns(4)
     def test_they_are_those_of_a_sweep_in_memory(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -562,7 +562,7 @@ class TestPointsInAFile:
         )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_model_made_in_python_goes_into_a_study_and_its_report(tmp_path: Path) -> None:
     model = closed_model(
         delay(9e-3, name="work") >> hold("table", service("bus", 1e-3, component="lock")),
@@ -613,7 +613,7 @@ def test_a_stage_is_no_activity_and_names_the_fork() -> None:
         parallel(delay(1.0)) >> delay(1.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_results_of_a_study_can_be_pickled_with_its_questions() -> None:
     """The class of a study is built with the questions that it asks, so that none is imported
     unasked: pickle found another class under its name.

@@ -79,7 +79,7 @@ def test_a_whole_number_of_any_type_is_a_count(value: Any) -> None:
     assert type(servers) is int
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("value", "by_name"),
     [

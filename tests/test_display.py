@@ -46,7 +46,7 @@ def test_the_rates_of_a_notebook_have_the_unit_of_the_first_one(tmp_path: Path) 
     assert ["throughput[mails]", "0.04 /min"] in values
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "settings", [{}, {"population.processors": "32", "parameters.critical": "0.5 ms"}]
 )
@@ -64,7 +64,7 @@ def test_print_of_an_answer_is_what_the_terminal_shows(
     assert str(solve("lock-and-bus", settings)) == shown.rstrip()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_printed_notebooks_have_the_same_cells_in_latex() -> None:
     study = {
         "study": 1,

@@ -36,7 +36,7 @@ SECTIONS = dict(
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("path", PATHS)
 def test_a_file_that_a_guide_names_exists(path: str) -> None:
     assert (ROOT / path).exists()
@@ -145,7 +145,7 @@ def test_simulated_numbers_may_differ_by_a_part_of_their_interval(line: str, is_
     assert _same_but_for_noise(line, "wait[cpu]  1.754  1.798 (1.74 to 1.855) s") == is_same
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.name)
 def test_a_notebook_shows_what_its_cells_give_today(path: Path) -> None:
     notebook = json.loads(path.read_text())

@@ -112,7 +112,7 @@ def test_points_that_take_long_tell_how_long_without_those_kept_of_an_earlier_ru
     assert done == [1] * 5
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "asked",
     [
@@ -156,7 +156,7 @@ def test_points_that_belong_together_are_within_one_limit() -> None:
     check_cost("states", 12_000, "this", "ask for less")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_page_leaves_out_a_grid_that_takes_more_than_an_answer_may(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     wanted = ["page", "central-server", "-o", str(page), "--limit"]
@@ -189,7 +189,7 @@ def test_a_limit_that_cannot_be_is_refused(
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_limit_of_a_study_holds_and_the_command_line_goes_before_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,7 +250,7 @@ ARRIVALS = (
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("files", "command", "name", "least"),
     [

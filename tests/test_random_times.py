@@ -120,7 +120,7 @@ def test_draws_of_each_kind_have_its_mean_and_scv(kind: str, scv: float) -> None
     assert abs(squares.mean() - scv) < 5 * squares.std() / math.sqrt(len(values))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("scv", [0.4, 0.07, 0.7, 4.0])
 def test_one_server_waits_by_pollaczek_and_khinchine_in_chain_and_simulation(scv: float) -> None:
     load = 0.6

@@ -105,7 +105,7 @@ def test_names_for_exponential_times_are_exponential_and_no_other_time_is() -> N
     assert not answer.exact
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_queue_with_coxian_service_by_formula_chain_and_simulation() -> None:
     """Pollaczek and Khinchine: W = lambda E[S^2] / (2 (1 - rho)), E[S^2] = 80 ms^2."""
     wait = 50 * 80e-6 / 2 / (1 - 0.25)
@@ -144,7 +144,7 @@ def test_closed_systems_of_phases_by_both_chains(distribution: TimeDistribution)
     assert by_positions["throughput"] == pytest.approx(by_numbers["throughput[jobs]"], rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_both_kernels_draw_the_same_times(distribution: TimeDistribution, scv: float) -> None:
     cycle = delay(10.0, name="think", distribution=distribution) >> service(

@@ -72,13 +72,13 @@ def in_pint(unit: str, base: str) -> Fraction:
     return Fraction(registry()(f"1 {unit}").to(base).magnitude)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("unit", of(TIME))
 def test_times_are_those_of_pint(unit: str) -> None:
     assert UNITS[unit][0] == in_pint(unit, "s")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("unit", of(BYTES))
 def test_information_is_that_of_pint(unit: str) -> None:
     assert UNITS[unit][0] == in_pint(unit, "B")
@@ -137,7 +137,7 @@ def test_long_times_may_be_plural(span: str) -> None:
 # --- reading ---
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("text", "value", "dimension"),
     [
@@ -239,7 +239,7 @@ def test_a_thousand_quantities() -> None:
 # --- refusing, with the whole message ---
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("unit", "way_out"),
     [
@@ -295,7 +295,7 @@ def test_refuses_a_unit_and_names_those_it_may_be(unit: str, way_out: str) -> No
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -423,7 +423,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 # --- writing ---
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("value", "dimension", "text"),
     [

@@ -37,7 +37,7 @@ def test_the_command_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) ->
     assert "slipstick [OPTIONS] [COMMAND]" in capsys.readouterr().out
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_starter_of_every_kind_is_valid_and_says_what_its_keys_mean(
     kind: str, tmp_path: Path
@@ -112,7 +112,7 @@ def test_what_cannot_be_found_is_told(
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_list_is_short_by_default_and_can_be_searched(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

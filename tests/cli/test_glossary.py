@@ -68,7 +68,7 @@ WORDS_OF_THE_FIELD = (
 
 
 # A search of the list reads each shipped file, and one of the glossary a page.
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("command", "words"),
     [

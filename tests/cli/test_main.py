@@ -124,7 +124,7 @@ def test_no_answer_has_status_1_and_says_why_on_standard_error(slip: Run) -> Non
     assert (status, err, json.loads(out)["answers"][0]["failed"]) == (1, "", why)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_several_methods_are_put_side_by_side_and_the_seed_is_kept(slip: Run) -> None:
     Path("x.yaml").write_text(DESIGN)
     status, out, err = slip(
@@ -151,7 +151,7 @@ def test_several_methods_are_put_side_by_side_and_the_seed_is_kept(slip: Run) ->
     assert other["answers"][0]["values"]["time"] != answer["values"]["time"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_timeline_is_written_beside_the_answer(slip: Run) -> None:
     Path("x.yaml").write_text(DESIGN)
     status, _, err = slip("solve", "x.yaml", "--timeline", "run.json")
@@ -283,7 +283,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[" ".join(each[0]) for each in WRONG])
 def test_wrong_input_has_status_2_and_is_named(slip: Run, arguments: list[str], words: str) -> None:
     status, out, err = slip(*arguments)
@@ -330,7 +330,7 @@ def test_a_value_set_is_checked_like_a_written_one(slip: Run) -> None:
         assert written.partition("delay: ")[2] == words
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_point_without_an_answer_fails_alone(slip: Run) -> None:
     Path("model.yaml").write_text(
         activity(
@@ -368,7 +368,7 @@ sample:
 """
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("questions", "names_on_terminal"),
     [
@@ -492,7 +492,7 @@ def test_solve_prints_one_document_and_nothing_else(slip: Run) -> None:
     assert law["answers"][0]["exact"] is True
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_run_prints_one_document_and_nothing_else(slip: Run) -> None:
     Path("s.yaml").write_text(
         study(
@@ -524,7 +524,7 @@ def test_a_study_whose_cases_have_no_common_base_is_reported(slip: Run) -> None:
     assert "adding-numbers" in out
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_of_many_points_the_table_is_named_instead(slip: Run) -> None:
     Path("s.yaml").write_text(
         study("vary: {machine.network.adapter: {from: 1 us, to: 2 us, count: 10001}}")
@@ -540,7 +540,7 @@ def test_check_prints_one_document_and_nothing_else(slip: Run) -> None:
     assert check_document(slip("check", "x.yaml", "--json").out)["answers"] == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_schema_is_json(slip: Run) -> None:
     for kind in ("machine", "network", "workload", "activity", "study"):
         assert json.loads(slip("schema", kind).out)["type"] == "object"
@@ -556,7 +556,7 @@ BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHON
 # Files of others
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_run_refuses_a_folder_with_files_of_others_before_it_solves(slip: Run) -> None:
     Path("s.yaml").write_text(study(base="{model: lock-and-bus}"))
     Path("found").mkdir()
@@ -572,7 +572,7 @@ def test_a_run_refuses_a_folder_with_files_of_others_before_it_solves(slip: Run)
     assert slip("run", "s.yaml", "--out", "found").status == 0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_links_that_lead_in_a_circle_are_named(slip: Run, tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to("circle")
     for arguments in (
@@ -595,7 +595,7 @@ def test_a_run_into_the_current_folder_leaves_it(slip: Run) -> None:
         assert slip("status", ".").out.startswith(". is up to date")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_run_that_was_ended_on_the_way_is_named_and_completed(
     slip: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -616,7 +616,7 @@ def ended(*_: object) -> None:
     raise RuntimeError("ended")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_single_file_that_cannot_be_written_whole_is_named_and_as_it_was(
     slip: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -646,7 +646,7 @@ def test_a_current_folder_that_was_removed_is_named(slip: Run, tmp_path: Path) -
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     for command in (
         "schema study",
@@ -740,7 +740,7 @@ sys.exit(main(sys.argv[1:]))
 """A command that is solving its points until it is interrupted."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_interrupt_ends_with_status_130_and_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(study())
     command = [sys.executable, "-c", WAITS_FOR_INTERRUPT, "run", "s.yaml", "--out", "report"]
@@ -777,7 +777,7 @@ sys.exit(main())
 """The command line, to which an interrupt is sent while it imports a module, or while it ends."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "moment",
     [
@@ -855,7 +855,7 @@ pictures: [{name: p, title: p, kind: projection, y: [time]}]
     assert loaded(command, HEAVY, tmp_path) == "[] 0"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_help_reads_no_format(tmp_path: Path) -> None:
     assert loaded(["--help"], {"pydantic", "yaml"}, tmp_path) == "[] 0"
 
@@ -1099,7 +1099,7 @@ def test_what_is_large_or_no_text_gets_a_short_answer_soon_and_in_little_memory(
         os.remove(tmp_path / "0.yaml")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_terminal_that_goes_away_is_no_error(tmp_path: Path) -> None:
     script = f"{sys.executable} -m slipstick list >&-"
     done = subprocess.run(
@@ -1108,7 +1108,7 @@ def test_a_terminal_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_limits_are_kept_in_the_command_of_a_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -1170,7 +1170,7 @@ def test_a_report_holds_no_folder_of_this_machine(slip: Run, tmp_path: Path) -> 
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_full_standard_error_leaves_the_status() -> None:
     command = [sys.executable, "-m", "slipstick", "check", "no-such-thing"]
     with open("/dev/full", "w") as full:

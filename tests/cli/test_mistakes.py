@@ -211,7 +211,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("arguments", "message"), MISTAKES, ids=[" ".join(each[0]) for each in MISTAKES]
 )
@@ -224,7 +224,7 @@ def test_a_mistake_is_told_where_it_was_made(
     assert not [line for line in told.splitlines() if ":1:1:" in line and "of kind" not in line]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("wire", "per_byte"),
     [
@@ -321,7 +321,7 @@ def test_a_parameter_says_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "computation between two messages" in capsys.readouterr().out
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", ["2sv", "two-processors", "=1+1", "1", "my file"])
 def test_a_model_file_may_have_any_name(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

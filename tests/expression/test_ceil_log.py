@@ -54,7 +54,7 @@ def test_few_leaves_and_the_largest_number() -> None:
     assert 36**198 < sys.float_info.max < 36**199
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(st.floats(0.0, 1e300), st.integers(2, 64))
 def test_levels_reach_the_count_and_one_less_does_not(count: float, radix: int) -> None:

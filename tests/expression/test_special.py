@@ -76,7 +76,7 @@ def one(tape: Tape, **values: float) -> float:
     return float(tape.run(values)[0][0])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_point
 def test_sympy_gives_the_same_value(expr: Expr, at: dict[str, float]) -> None:
     point = {
@@ -87,7 +87,7 @@ def test_sympy_gives_the_same_value(expr: Expr, at: dict[str, float]) -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_point
 def test_the_derivative_is_the_difference(expr: Expr, at: dict[str, float]) -> None:
     tape, step = Tape([expr]), 1e-5 * at["x"]
@@ -124,7 +124,7 @@ def test_each_point_may_have_its_own_counts() -> None:
     assert swept.tolist() == [one(DROP, x=0.5, a=2.0, b=2.0, n=float(count)) for count in stages]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("load", "servers"),
     [
@@ -151,7 +151,7 @@ def test_erlang_b_against_fractions(load: int, servers: int) -> None:
     assert one(LOSS, x=load, n=servers) == pytest.approx(float(top / whole), rel=1e-13)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_erlang_b_of_a_great_many_servers_follows_its_asymptote() -> None:
     """With a = c, 1/B is sqrt(pi c / 2) + 2/3 + O(1 / sqrt c)."""
     for servers in (1e5, 1e6, 1e7):
@@ -217,7 +217,7 @@ def exact_stages(rate: Fraction, inputs: int, outputs: int, stages: int) -> Frac
     return rate
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("inputs", "outputs", "stages"), [(2, 2, 5), (4, 4, 3), (8, 8, 2), (4, 2, 2), (1, 1, 3)]
 )
@@ -231,7 +231,7 @@ def test_drop_stages_against_fractions(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("inputs", "outputs", "stages"), [(2, 2, 5), (4, 4, 3), (8, 8, 2), (4, 2, 2), (16, 8, 1)]
 )
@@ -268,7 +268,7 @@ def test_what_cannot_be_counted_is_no_number() -> None:
     assert math.isnan(one(LOSS, x=0.5, n=1e8))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("x", [-50.0, -2.0, -1.0, -0.3, -1e-9, 0.0, 1e-9, 0.5, 1.0, 30.0])
 def test_exprel_against_its_series(x: float) -> None:
     tape = Tape([exprel(X)])
@@ -283,7 +283,7 @@ def test_exprel_against_its_series(x: float) -> None:
 POISSON = Tape([poisson(X, N)])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("mean", [0.01, 1.0, 15.0, 16.0, 100.0])
 @pytest.mark.parametrize("count", [0, 1, 5, 15, 16, 20, 90, 100, 110])
 def test_poisson_against_its_logarithm(mean: float, count: int) -> None:

@@ -179,7 +179,7 @@ def test_equal_subtrees_are_computed_once(expr: Expr, values: dict[str, float]) 
     assert len(twice._instructions) <= len(once._instructions) + 1
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_depth_of_a_tree_does_not_matter() -> None:
     x: Expr = Parameter("x", value=1.0)
     for _ in range(5000):

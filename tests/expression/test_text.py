@@ -69,7 +69,7 @@ WORDS = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("expr", "words", "paper"), WORDS, ids=[each[1] for each in WORDS])
 def test_text_and_latex_of_each_construct(expr: Expr, words: str, paper: str | None) -> None:
     assert text(expr) == repr(expr) == words
@@ -109,7 +109,7 @@ def test_a_number_reads_back_as_the_same_double(number: float) -> None:
     assert float(number_text(number)) == number
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(expressions(TIME, smooth=True), parameter_values())
 def test_sympy_agrees_with_the_tape(expr: Expr, values: dict[str, float]) -> None:

@@ -310,7 +310,7 @@ def circuits(stages: int, held: int, rate: float, hot: float = 0.0, cycles: int 
     return float(served / cycles / n)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("stages", "held", "rate"), [(3, 4, 0.1), (3, 12, 0.5), (5, 4, 0.5), (5, 12, 0.02)]
 )
@@ -336,7 +336,7 @@ def test_circuits_of_one_cycle_are_requests_and_rare_ones_never_wait() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_hot_module_holds_circuits_up_as_the_limit_says() -> None:
     limit = CIRCUIT_HOT_SPOT_LIMIT(processors=16, held=4, hot=0.25)
     # The share that goes to the hot module is a matter of chance, too.

@@ -227,7 +227,7 @@ def points_near(law: Law) -> Iterator[tuple[dict[str, float], float]]:
             yield point, law(**point)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_rows_tell_the_law_from_its_neighbours(law: Law) -> None:
     """A slip that changes values of the law breaks a row."""
@@ -258,7 +258,7 @@ def test_has_a_source_a_row_and_a_meaning_for_every_symbol(law: Law) -> None:
     }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_keeps_its_shape_when_seconds_become_minutes(law: Law) -> None:
     if plain(law):
@@ -277,7 +277,7 @@ def test_keeps_its_shape_when_seconds_become_minutes(law: Law) -> None:
         assert law(**minutes) == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_text_and_latex_name_every_symbol(law: Law) -> None:
     assert law.text.startswith(f"{law.gives.name} = ")
@@ -285,7 +285,7 @@ def test_text_and_latex_name_every_symbol(law: Law) -> None:
     assert all(each.name in law.text and each.latex in law.latex for each in law.symbols)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_text_latex_and_values_come_from_one_equation(law: Law) -> None:
     """What SymPy makes of the printed equation gives the rows' values."""
@@ -312,7 +312,7 @@ def test_refuses_what_lies_outside_its_conditions(law: Law) -> None:
             law(**{name: np.array([value, value]) for name, value in bad.items()})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_no_number_fails_every_condition(law: Law) -> None:
     for condition in law.conditions:
@@ -334,7 +334,7 @@ def test_an_expression_of_expressions_evaluates_to_the_same(law: Law) -> None:
     ].tolist() == [law(**law.given(row))]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_arrays_give_the_bits_of_single_values(law: Law) -> None:
     row = law.given(law.checks[0])
@@ -371,7 +371,7 @@ def test_the_catalogue_holds_every_law_once() -> None:
         assert names == {*families, "__init__", *beside}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_shares_of_time_add_up_to_the_power_of_time(law: Law) -> None:
     """Euler: scaling the unit of time scales the value, so the shares that the tape derives must

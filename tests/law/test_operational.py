@@ -16,7 +16,7 @@ from slipstick.model.network import closed_class, network, open_class, station
 from slipstick.study.catalogue import catalogue_lines
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("word", "law"),
     [
@@ -147,7 +147,7 @@ def test_the_intervals_between_checkpoints_against_the_best(checkpoint: float) -
     assert run_time(daly, checkpoint, 0.1, 1.0) <= 1.0001 * run_time(best, checkpoint, 0.1, 1.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("quality", [0.5, 1.0, 1.5])
 def test_the_square_root_rule_keeps_the_share_that_waits(quality: float) -> None:
     limit = {0.5: 0.51, 1.0: 0.23, 1.5: 0.09}[quality]

@@ -46,7 +46,7 @@ def time_at(efficiency: Any, processors: Any, work: Any) -> Any:
     return said("parallel-time", processors=processors, work=work, operation=T_C, latency=latency)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_at_one_efficiency_latency_metric_isospeed_and_ratio_of_times_are_one_number() -> None:
     metric = said(
         "latency-scalability", latency=latency_at(E, N, W), more_latency=latency_at(E, M, V)
@@ -180,7 +180,7 @@ def test_gustafson_is_amdahl_with_the_share_of_the_other_run() -> None:
     assert same(fixed, said("gustafson-speedup", serial=s, processors=N))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_without_coherency_delays_universal_scalability_is_amdahl() -> None:
     f, k = sympy.symbols("f k", positive=True)
     capacity = said("universal-scalability", contention=f, coherency=0, processors=N)

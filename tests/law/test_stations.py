@@ -45,7 +45,7 @@ def law(name: str, **values: Any) -> float:
     return float(LAWS[name](**{key: float(value) for key, value in values.items()}))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("arrivals", ARRIVALS)
 @pytest.mark.parametrize(("servers", "capacity"), [(1, 1), (1, 6), (2, 2), (3, 8), (5, 40)])
 def test_finite_capacity_against_the_chain(arrivals: Fraction, servers: int, capacity: int) -> None:
@@ -122,7 +122,7 @@ def test_finite_capacity_far_beyond_saturation() -> None:
     ) == pytest.approx(997 - 0.25)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("servers", "arrivals"), [(1, 4), (2, 4), (3, 14), (5, 24), (40, 190)])
 def test_several_servers_against_the_chain(servers: int, arrivals: int) -> None:
     """A capacity so large that its end does not show."""
@@ -301,7 +301,7 @@ def test_a_load_of_zero_waits_for_nothing() -> None:
     assert answer.gradient["wait"]["arrivals"] == pytest.approx(0.04)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "name",
     [
@@ -424,7 +424,7 @@ def constant_service(servers: int, load: float) -> float:
     return float((present @ np.arange(most) - arrivals) / arrivals)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("load", "error"), [(0.5, 0.34), (0.7, 0.19), (0.9, 0.05)])
 def test_several_servers_with_constant_service_are_as_near_as_the_note_says(
     load: float, error: float
@@ -491,7 +491,7 @@ TWO = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("preempt", [False, True])
 def test_priorities_against_a_queue_served_customer_by_customer(preempt: bool) -> None:
     runs = [queue(seed, first_of_the_highest, preempt) for seed in range(4)]
@@ -567,7 +567,7 @@ NUMBER, LATE = (
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("load", [0.05, 0.5, 0.9])
 def test_constant_service_against_its_means(load: float) -> None:
     counts = np.arange(300.0)

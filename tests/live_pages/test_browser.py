@@ -95,7 +95,7 @@ def moved(browser: Browser, model: str, found: LiveModel, index: int, place: int
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_closed_form_runs_in_the_browser(browser: Browser, tmp_path: Path) -> None:
     found = live_model({"model": read_value("my-program", "model")})
     page = tmp_path / "page.html"
@@ -114,7 +114,7 @@ def test_a_closed_form_runs_in_the_browser(browser: Browser, tmp_path: Path) -> 
     nothing_went_wrong(browser)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_a_page_shows_is_what_its_numbers_say(browser: Browser, tmp_path: Path) -> None:
     found = live_model({"model": read_value("my-program", "model")})
     page = tmp_path / "page.html"
@@ -163,7 +163,7 @@ def test_a_page_is_as_narrow_as_a_telephone(browser: Browser, tmp_path: Path) ->
         browser.call("Emulation.clearDeviceMetricsOverride")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_page_is_used_by_keyboard_and_screen_reader(browser: Browser, tmp_path: Path) -> None:
     found = live_model({"model": read_value("lock-and-bus", "model")})  # a grid
     page = tmp_path / "page.html"
@@ -226,7 +226,7 @@ def test_a_page_loads_nothing_from_elsewhere_and_fits_a_screen(
         browser.call("Emulation.clearDeviceMetricsOverride")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_report_opens_with_its_pictures_and_its_model(browser: Browser, tmp_path: Path) -> None:
     folder = ROOT / "reports" / "my-program"
     found = live_model({"model": read_value("my-program", "model")})
@@ -251,7 +251,7 @@ def test_a_report_opens_with_its_pictures_and_its_model(browser: Browser, tmp_pa
     nothing_went_wrong(browser)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_service_is_moved_to_its_saturation_by_keyboard(browser: Browser, tmp_path: Path) -> None:
     path, page = tmp_path / "shop.yaml", tmp_path / "shop.html"
     path.write_text(
@@ -301,7 +301,7 @@ def pressed(browser: Browser, key: str, number: int) -> None:
         )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_tab_key_reaches_every_control_and_shows_where_it_is(
     width: int, browser: Browser, tmp_path: Path
@@ -353,7 +353,7 @@ return worst;
 })()"""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_stands_out_from_its_ground(
     scheme: str, browser: Browser, tmp_path: Path
@@ -418,7 +418,7 @@ def test_a_curve_without_ranges_has_no_band(browser: Browser, tmp_path: Path) ->
     assert browser.value('document.querySelector("#curve .band") === null')
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_pictures_of_a_report_fit_a_telephone(browser: Browser, tmp_path: Path) -> None:
     assert main(["run", "memory-expansion", "--out", str(tmp_path / "found")]) == 0
     assert not [*(tmp_path / "found").glob("*.narrow.png")]

@@ -154,7 +154,7 @@ def test_a_page_computes_what_python_does(engine: quickjs.Context) -> None:
     assert {name: each for name, each in apart.items() if not each <= 1e-12} == {}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_page_has_the_derivatives_of_python(engine: quickjs.Context) -> None:
     for tape in [*(Tape([each]) for each in EVERYTHING), *closed_forms().values()]:
         values = {name: float(each[0]) for name, each in around(tape, 3).items()}
@@ -290,7 +290,7 @@ def test_a_model_that_does_not_run_has_its_answer(
     assert "<script" not in page
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("name", "within"), [("lock-and-bus", 0.004), ("central-server", 0.02)])
 def test_a_grid_is_as_far_off_as_its_page_says(
     engine: quickjs.Context, name: str, within: float
@@ -324,7 +324,7 @@ def test_a_grid_is_as_far_off_as_its_page_says(
     assert "Computed at" in live_page(found)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_account_beside_a_rate_is_that_of_the_time(engine: quickjs.Context) -> None:
     """It was the throughput divided by shares, in hours."""
     settings = {"model": read_value("lock-and-bus", "model")}
@@ -344,7 +344,7 @@ stations:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("arrivals", [80, 95, 99])
 def test_sliders_of_an_open_network_go_just_beyond_saturation(
     engine: quickjs.Context, tmp_path: Path, arrivals: int
@@ -380,7 +380,7 @@ def solved(engine: quickjs.Context, found: LiveModel, changed: dict[str, float])
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_page_solves_open_networks_as_the_exact_solver_does(
     engine: quickjs.Context, tmp_path: Path
 ) -> None:
@@ -430,7 +430,7 @@ def test_a_page_has_the_intervals_of_ranges_that_are_not_moved(
     assert json.loads(engine.eval("at({'parameters.work': 0.003})")) == [None, None]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_servers_of_a_closed_network_slide_as_whole_numbers(engine: quickjs.Context) -> None:
     path = "stations.slow.servers"
     settings = {"model": read_value("central-server", "model")}
@@ -479,7 +479,7 @@ def test_a_slow_rate_is_written_in_a_minute_or_an_hour(
     assert quantity(value, "1/s") == text
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_grid_over_the_limits_leaves_the_answers_fixed(tmp_path: Path) -> None:
     """Chains of all points together are over the limit; no input is blamed for it."""
     path = tmp_path / "press.yaml"
@@ -506,7 +506,7 @@ def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
     assert len(page) <= MOST_PAGE_BYTES
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
     values = {f"utilization[station-{number}]": Value(0.5, "1") for number in range(3000)}
     answer = Answer(
@@ -522,7 +522,7 @@ def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
     assert max(len(page), len(told)) <= MOST_PAGE_BYTES
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_sliders_keep_an_exact_answer_exact() -> None:
     """One processor at a bus waits for nobody, two may: so their number is no slider."""
     settings = {
@@ -634,7 +634,7 @@ def test_pictures_of_other_places_are_links_and_those_of_other_folders_stay_ther
     assert '<a href="x.gif">x.gif</a>' in page
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(
     tmp_path: Path,
 ) -> None:
@@ -698,7 +698,7 @@ cycle:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_model_that_is_costly_is_computed_at_fewer_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -748,7 +748,7 @@ def test_a_simulated_model_has_its_answer_in_words_and_names_the_method_that_mov
     assert "utilization[pool]" not in page
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_page_has_the_intervals_of_a_fit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -777,7 +777,7 @@ def test_a_chain_is_tried_at_few_numbers_of_processors() -> None:
         assert set(numbers) <= set(range(1, 81))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_page_of_a_study_shows_the_value_that_the_study_asks_for(tmp_path: Path) -> None:
     study = tmp_path / "study.yaml"
     study.write_text("study: 1\nbase: {model: lock-and-bus}\nanswer: [throughput, time]\n")

@@ -82,7 +82,7 @@ def hosts(draw: st.DrawFn) -> dict[str, Any]:
     return {**drawn, **scales, "latency": scales["own"] * draw(st.floats(2.1, 4))}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=6, deadline=None)
 @given(hosts(), st.integers(0, 1000))
 def test_a_host_comes_back_from_its_times_within_the_intervals(
@@ -146,7 +146,7 @@ def test_grains_of_a_known_host_take_the_time_of_their_parts(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_reads_by_the_model_of_a_grain_give_its_caches_back() -> None:
     inner = {"first": {"size": "32 KiB", "hit": "2 ns"}, "second": {"size": "1 MiB", "hit": "6 ns"}}
     machine: dict[str, Any] = {
@@ -230,7 +230,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
     return use_made_times(monkeypatch)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_machine_is_valid_and_compared_with_itself_later(
     made: type[FakeCalibration],
     tmp_path: Path,
@@ -258,7 +258,7 @@ def test_the_machine_is_valid_and_compared_with_itself_later(
     assert not {"processors.step", "cache.line", "locks.mcs.latency"} & changed
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_one_core_tells_no_locks(
     made: type[FakeCalibration], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,7 +295,7 @@ def test_what_cannot_be_calibrated_is_refused(
     assert message in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("size", [1 << 16, 1 << 18, 1 << 20])
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 def test_kernels_read_no_element_outside_their_memory(
@@ -356,7 +356,7 @@ def test_a_size_that_the_system_tells_is_in_the_interval_and_said(
     assert "reads show 3 caches, the system reports 1" in words
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("lock", ACCESSES_PER_CYCLE)
 def test_two_processors_that_use_a_lock_in_turn_hand_over_as_many_accesses(lock: str) -> None:
     given = {"kind": SPEC_LOCKS[lock], "latency": "12 ns", "access": "40 ns", "own": "3 ns"}

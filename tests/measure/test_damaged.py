@@ -23,7 +23,7 @@ LONGEST = 400
 """Characters of a message that is clear."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_damaged_files_are_read_or_refused_by_name(name: str, tmp_path: Path) -> None:
     chance, outcomes = random.Random(name), set()

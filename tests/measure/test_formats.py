@@ -18,7 +18,7 @@ from slipstick_measure.readers.reading import Reading
 from tests.measure.data import SAMPLES, account, at, read_sample, refused, sample
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_format_is_registered_with_samples_and_listed_by_the_command(name: str) -> None:
     assert FORMATS[name].name == name
@@ -27,7 +27,7 @@ def test_a_format_is_registered_with_samples_and_listed_by_the_command(name: str
     assert name in re.split("[,. ]+", str(getattr(option, "help", "")))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_each_file_looks_like_its_own_format_only(name: str) -> None:
     reading = Reading(name, sample(name).read_text(), SAMPLES[name][1])
@@ -37,7 +37,7 @@ def test_each_file_looks_like_its_own_format_only(name: str) -> None:
     assert set(others) <= {"csv"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_account_adds_up_to_the_time(name: str) -> None:
     for answer in measured(read_sample(name)).answers:
@@ -54,7 +54,7 @@ def test_every_account_adds_up_to_the_time(name: str) -> None:
             assert sum(answer.account.values()) == pytest.approx(time, rel=1e-12)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_what_is_noted_of_a_file_stands_at_a_line_of_it(name: str) -> None:
     lines = len(sample(name).read_text().splitlines())

@@ -51,7 +51,7 @@ def grain_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_each_figure_varies_one_input_of_the_grain(
     grain_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

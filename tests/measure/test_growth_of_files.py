@@ -51,7 +51,7 @@ def with_terms(text: str, count: int) -> str:
     return f"{text}  sum: {' + '.join(['p'] * count)}\n"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("longer", [with_parameters, with_steps, with_terms])
 def test_a_check_grows_as_its_spec(longer: Longer, tmp_path: Path) -> None:
     population = "population: {processors: 4}\n"
@@ -74,7 +74,7 @@ def test_a_trace_grows_as_its_text(name: str, longer: Longer, tmp_path: Path) ->
     assert growth(text, longer, tmp_path / name, read_trace) <= MOST_RATIO
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @longer_texts
 @pytest.mark.parametrize("name", ASKED)
 def test_an_import_grows_as_its_text(name: str, longer: Longer, tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def shared_tasks(rank: int, pool: TimedPool, loop: TimedLoop, done: object) -> N
         done[index] += 1  # type: ignore[index]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_processes_share_tasks_and_loops() -> None:
     context = multiprocessing.get_context("fork")
     done = context.Array("i", 20, lock=False)
@@ -258,7 +258,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("module", "made", "kind"),
     [

@@ -42,7 +42,7 @@ def closed_by_hand(users: int, demand: tuple[float, ...], think: float) -> tuple
     return throughput, response
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @given(st.floats(1e-4, 0.1), st.floats(1e-4, 0.1), st.floats(0.1, 10.0))
 def test_demands_and_think_time_of_a_known_network_are_found(
     web: float, db: float, think: float
@@ -244,7 +244,7 @@ def _jtl(generator: random.Random, users: int, loops: int, ramp: float) -> str:
     return "\n".join([*rows, ""])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("users", "loops", "ramp"), [(10, 4, 0.0), (5, 3, 0.0), (10, 10, 300.0), (4, 100, 1000.0)]
 )
@@ -410,7 +410,7 @@ def test_a_simulated_percentile_is_written_with_its_interval() -> None:
     assert _ComputedTime(0.012, 0.011, 0.0135).text == "12 (11 to 13.5) ms"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_percentile_of_the_network_is_compared_with_the_measured_one(tmp_path: Path) -> None:
     """With exponential services in order of arrival, times are exponential: 95 % are within ln 20
     means.

@@ -94,7 +94,7 @@ def test_in_product_form_all_values_are_those_of_mean_value(discipline: str) -> 
     assert found.share["time"] == pytest.approx(known.share["time"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("discipline", "servers"), [("fcfs", 1), ("fcfs", 2), ("ps", 1), ("lcfs", 1), ("random", 1)]
 )
@@ -187,7 +187,7 @@ def test_a_bounded_buffer_is_a_queue_with_room_for_so_many(make: Callable[[int],
     assert found["time[producer]"] == pytest.approx(found["time[consumer]"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_layers_of_permits_are_their_chains() -> None:
     page, query = service("cpu", 0.05, scv=1), service("disc", 0.08, scv=1)
     tandem = closed_model(
@@ -210,7 +210,7 @@ CONSTRUCTS = (
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("construct", "number"),
     [(each, number) for number in (1, 5) for each in CONSTRUCTS[number // 5 :: 2]],
@@ -414,7 +414,7 @@ def test_points_that_differ_in_derivatives_alone_are_factored_once(
     assert factored == [9, 9]  # the answer, and its derivatives together
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("processors", "permits"), [(4, 2), (4, 3), (6, 2)])
 def test_states_count_processors_by_phase(
     processors: int, permits: int, monkeypatch: pytest.MonkeyPatch

@@ -123,7 +123,7 @@ def test_files_and_commands_have_them_by_name(
 STREAM = Parameter("arrivals", RATE, 0.5)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_stream_fills_a_station_as_the_same_network_does() -> None:
     served = service("disk", 1.0, scv=1.0)
     impatient = attempt(service("disk", 1.0, name="try", scv=1.0), patience=2.0)
@@ -154,7 +154,7 @@ def at_disk(*classes: str, **traits: Any) -> Any:
     return station(service=dict.fromkeys(classes, 1.0), **traits)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("backlog", [1, 7, 30])
 def test_a_backlog_is_gone_after_the_time_of_busy_periods(backlog: int) -> None:
     """Each customer brings a busy period of 1 / (1 - 0.5) s; at two servers, until one is idle."""
@@ -202,7 +202,7 @@ def in_bursts(duration: float, rate: float = 0.1, rate_in_bursts: float = 2.0) -
     return open_model(visit, Parameter("rate", RATE, rate), pattern=pattern)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_bursts_at_an_activity_are_those_of_a_network() -> None:
     by_bursts = in_bursts(3.0, rate_in_bursts=1.5)
     same = network(

@@ -146,7 +146,7 @@ def test_a_model_with_amounts_is_written_with_them(model: dict[str, Any], tmp_pa
         dump(odd)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("model", [ACTIVITY, NETWORK])
 def test_shares_of_an_amount_are_its_elasticities(model: dict[str, Any]) -> None:
     """One percent more of a parameter changes an amount by its share, in percent: against two

@@ -111,7 +111,7 @@ def built(folder: Path, kind: str, text: str):  # type: ignore[no-untyped-def]
     return build_once(settings(model=str(path)), Library())[1]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("kind", "name"),
     [("queueing-network", each) for each in NETWORKS] + [("activity", each) for each in ACTIVITIES],
@@ -170,7 +170,7 @@ def test_what_is_asked_chooses_the_method(
     assert "\nclosed by exact" in capsys.readouterr().out
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_condition_chooses_the_method_of_its_study_and_is_refused_where_none_is_left(
     tmp_path: Path,
 ) -> None:
@@ -195,7 +195,7 @@ seek:
         check_file(path)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_whether_a_formula_has_a_quantile_is_known_without_solving(
     tmp_path: Path, seed: int
@@ -247,7 +247,7 @@ def test_a_wait_is_the_mean_of_all_visits_and_the_account_is_of_a_cycle_of_one_g
     assert waits[0] != pytest.approx(waits[1], rel=0.01)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_values_of_several_groups_are_asked_by_group(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -297,7 +297,7 @@ stations:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_quantile_of_a_network_that_blocks_is_simulated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

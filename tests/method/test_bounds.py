@@ -58,7 +58,7 @@ def test_the_exact_answer_of_a_product_form_network_lies_between(processors: int
     assert exact <= answer.high * (1 + 1e-12)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(deadline=None, derandomize=True, max_examples=examples(150))
 @given(model=models())
 def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: Model) -> None:

@@ -86,7 +86,7 @@ def customers_by_hand(every: float, repair: float) -> np.ndarray:
     return solution
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_only_customers_are_present() -> None:
     """Utilization, queue length and probabilities leave a broken server out."""
     model = network_with_breakdowns(closed(), breakdown())
@@ -108,7 +108,7 @@ def test_only_customers_are_present() -> None:
             assert abs(mean - value_of(chain, name)) <= reach
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_values_before_the_steady_state_leave_broken_servers_out() -> None:
     model = network_with_breakdowns(closed(), breakdown())
     activity = model_with_breakdowns(workers(), breakdown())
@@ -123,7 +123,7 @@ def test_values_before_the_steady_state_leave_broken_servers_out() -> None:
     assert times[0] == pytest.approx(times[1], rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("build", [lambda: closed(), lambda: workers()])
 def test_answers_are_of_customers_alone(build: Callable[[], Model | QueueingNetwork]) -> None:
     """Failures have no value, share, column or name of a value, and none of the text."""
@@ -173,7 +173,7 @@ def test_a_queue_length_of_customers_has_its_derivative(tmp_path: Path) -> None:
     assert slopes[repair][0] > 0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_each_of_two_servers_fails_by_itself() -> None:
     model = network_with_breakdowns(closed(servers=2), breakdown())
     chain = solve(model, method=MARKOV_CHAIN)
@@ -219,7 +219,7 @@ cycle: [{name: away, delay: 4 s, scv: 1}, {service: disk, time: 1 s, scv: 1}]
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_files_are_read_and_written(tmp_path: Path) -> None:
     for text in (NETWORK, ACTIVITY):
         path = tmp_path / "broken.yaml"

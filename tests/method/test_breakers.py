@@ -94,7 +94,7 @@ def shares_by_renewal(failures: int, of: int, trials: int) -> dict[str, float]:
     }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("failures", "of", "trials"),
     [(1, 1, 1), (3, 3, 1), (2, 4, 2), (3, 5, 1), (2, 2, 4), (3, 16, 1)],
@@ -223,7 +223,7 @@ def chances_to_give_up(customers: int, servers: int, shared: bool) -> list[float
     return [float(chance) for chance in np.linalg.solve(left, right)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority", "ps"])
 @pytest.mark.parametrize("servers", [1, 2])
 def test_services_that_are_given_up_are_those_of_birth_and_death(
@@ -275,7 +275,7 @@ def test_services_that_are_given_up_are_those_of_birth_and_death(
         assert_near(simulated, name, chain[name] or 0.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_services_in_two_phases_are_wasted_as_long_as_they_last() -> None:
     """One customer, whose service has two equal phases: the first is followed by the second, or
     given up, and what was spent in both is lost if the second is given up.
@@ -304,7 +304,7 @@ def test_services_in_two_phases_are_wasted_as_long_as_they_last() -> None:
     assert chain.account["given-up:desk"] == pytest.approx(wasted_time, rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_waste_of_several_groups_counts_together() -> None:
     """The account is that of the first group, and the servers waste what all groups give up."""
     groups = {
@@ -352,13 +352,13 @@ SAME = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SAME)
 def test_both_kernels_simulate_a_breaker_alike(name: str) -> None:
     check_same(flatten(SAME[name]).plan, 4000)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority", "is", "ps"])
 def test_both_kernels_cut_services_alike(discipline: str) -> None:
     ranks = (1, 0) if discipline == "priority" else (0, 0)
@@ -393,7 +393,7 @@ def test_a_chain_tells_as_few_windows_as_there_are(failures: int, of: int) -> No
     assert len(seen) == comb(of, failures - 1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_breaker_that_looks_back_at_many_calls_is_solved_by_its_windows() -> None:
     chain = solve(crowded(guard(2, 60), "wait"), method="markov-chain")
     simulated = solve(crowded(guard(2, 60), "wait"), method="simulation", simulation=SETTINGS)
@@ -465,7 +465,7 @@ def test_a_file_with_more_failures_than_tries_is_refused_at_its_key(tmp_path: Pa
     assert again.resources == model.resources
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("servers", [1, 2])
 @pytest.mark.parametrize("weight", [None, 3.0])
 def test_shared_services_that_are_given_up_are_those_of_the_chain(

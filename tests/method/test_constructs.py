@@ -361,7 +361,7 @@ def test_every_construct_has_an_example() -> None:
     assert KNOWN[SIMULATION] == CONSTRUCTS.keys()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("construct", EXAMPLES)
 def test_a_model_has_the_construct_of_its_example_alone(construct: str) -> None:
     example = EXAMPLES[construct]()
@@ -369,7 +369,7 @@ def test_a_model_has_the_construct_of_its_example_alone(construct: str) -> None:
     assert construct not in example.without.constructs
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("construct", EXAMPLES)
 def test_the_chain_equals_simulation(construct: str) -> None:
     model = EXAMPLES[construct]().model
@@ -402,7 +402,7 @@ def test_every_method_is_right_or_refuses_by_name(construct: str, method: str) -
         assert time_of(found) == pytest.approx(truth, rel=0.02 if found.exact else 0.1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("construct", EXAMPLES)
 def test_the_default_answer_is_right(construct: str) -> None:
     model, default = EXAMPLES[construct]().model, answer(EXAMPLES[construct]().model)
@@ -425,7 +425,7 @@ RANDOM_COUNTS: Mapping[str, Callable[[Activity], Activity]] = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", RANDOM_COUNTS)
 def test_random_counts_are_those_of_the_chain_and_of_pollaczek_and_khinchine(name: str) -> None:
     count = RANDOM_COUNTS[name]
@@ -536,7 +536,7 @@ def test_regular_arrivals_at_one_server_have_the_known_mean() -> None:
     assert found["time"] == pytest.approx(1 / (1 - root), rel=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_stream_beside_a_client_is_the_published_layered_model() -> None:
     """A layered model with open arrivals at a server that a client calls: its throughput is 0.3001
     (regression a09 of the layered solver, by simulation, within 0.0023).
@@ -602,7 +602,7 @@ def assert_kernels_agree(model: Model, events: int) -> None:
     assert plain == compiled
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("construct", EXAMPLES)
 def test_both_kernels_give_the_same(construct: str) -> None:
     model = EXAMPLES[construct]().model
@@ -672,7 +672,7 @@ def test_work_that_is_sent_is_a_stream_of_its_own() -> None:
     assert bounds.values["time"].low == pytest.approx(1.6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_branches_that_continue_are_the_same_in_both_kernels() -> None:
     """Forks in branches that were left, with holds and choices, of a group and of arrivals."""
     slow = hold("pool", service("disk", 0.1, scv=1.0) >> delay(0.5, name="keep", scv=1.0))
@@ -688,7 +688,7 @@ def test_branches_that_continue_are_the_same_in_both_kernels() -> None:
     assert_kernels_agree(model, 9_000)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kernel", ["plain", "compiled"][: 1 + AVAILABLE])
 def test_a_visit_after_one_with_a_limit_waits_as_long_as_without(kernel: str) -> None:
     """The first visit may be given up, but never is; the second is interrupted by other customers.
@@ -797,7 +797,7 @@ def test_permits_taken_at_once_are_those_there_are() -> None:
     assert time_of(solve(model, {"number": 3.0})) > 2.0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("queue", [None, 1])
 def test_a_region_over_two_stations_admits_a_number_of_customers(queue: int | None) -> None:
     """Permits around two stations: customers wait for admission, or are turned away; with as many
@@ -853,7 +853,7 @@ def _uses(found: Answer) -> dict[str, float | None]:
     return {name: found[f"utilization[{name}]"] for name in ("left", "right")}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("by", ROUTES)
 def test_both_kernels_route_alike(by: str) -> None:
     settings = (Simulation(seed=4, events=8_000, kernel=name) for name in ("plain", "compiled"))
@@ -901,7 +901,7 @@ def test_tries_of_an_attempt_are_counted() -> None:
 IS = Station(1, "is")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("make", "words"),
     [

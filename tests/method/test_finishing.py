@@ -132,7 +132,7 @@ def breaks(every: float = 5.0, repair: float = 2.0) -> dict[str, tuple[Parameter
     return {"desk": (Parameter("up", TIME, every), Parameter("down", TIME, repair))}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_break_waits_for_the_service_under_way() -> None:
     desk = network({"web": open_class(0.5)}, {"desk": station(service={"web": 1.0})})
     model = network_with_breakdowns(desk, breaks(), DESK)
@@ -146,7 +146,7 @@ def test_a_break_waits_for_the_service_under_way() -> None:
     assert is_near(simulated, "queue_length[desk]", truth)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_break_that_interrupts_nobody_saturates_later() -> None:
     """With a break every second that waits for services, less time is spent away."""
     desk = network({"web": open_class(0.55)}, {"desk": station(service={"web": 1.0})})
@@ -156,7 +156,7 @@ def test_a_break_that_interrupts_nobody_saturates_later() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("servers", [1, 2])
 def test_values_of_closed_customers_are_the_same_in_both_kinds(servers: int) -> None:
     think = delay(3.0, name="think", scv=1.0)
@@ -210,7 +210,7 @@ cycle:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("text", [FILE, STEPS])
 def test_a_file_is_read_and_written_again(text: str, tmp_path: Path) -> None:
     (tmp_path / "shop.yaml").write_text(text)

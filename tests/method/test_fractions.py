@@ -20,7 +20,7 @@ BESIDE_A_CONSTANT = closed_model(fork(TWICE_AND_A_HALF, delay(4.0, name="b")), 1
 IN_A_PHASE = phased_model((2.5, 4, delay(2.0, name="a"))), 6 - 2 / 16
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("model", "time"), [BEFORE_A_BARRIER, IN_A_FORK, BESIDE_A_CONSTANT, IN_A_PHASE]
 )

@@ -51,7 +51,7 @@ def assert_near(answer: Answer, name: str, truth: float) -> None:
     assert abs(value.value - truth) <= 4 * (value.high - value.value) + 1e-9, name
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("late", [0.3, 1.0, 2.5])
 def test_exponential_requests_without_queues_have_the_integrals(late: float) -> None:
     answer = simulated(
@@ -75,7 +75,7 @@ def responses_at_a_queue(arrivals: Array, services: Array) -> Array:
     return responses
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_requests_at_two_queues_follow_a_recursion() -> None:
     late, rate, requests = 2.0, 0.7, 200_000
     model = open_model(hedge(TO_LEFT, late, TO_RIGHT), rate, resources=pair("fcfs"))
@@ -93,7 +93,7 @@ def test_requests_at_two_queues_follow_a_recursion() -> None:
     assert answer["time_quantile[0.95]"] == pytest.approx(np.quantile(times, 0.95), rel=0.05)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_hedge_that_is_never_late_is_the_request_alone() -> None:
     hedged = simulated(
         closed_model(THINK >> hedge(TO_LEFT, 50.0, TO_RIGHT), 2, resources=pair("fcfs"))
@@ -105,7 +105,7 @@ def test_a_hedge_that_is_never_late_is_the_request_alone() -> None:
     assert hedged["utilization[right]"] == 0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_hedge_that_is_late_at_once_is_a_fork() -> None:
     hedged = simulated(
         closed_model(THINK >> hedge(TO_LEFT, 0.0, TO_RIGHT), 2, resources=pair("fcfs"))
@@ -130,7 +130,7 @@ def test_steps_are_left_out_once_enough_branches_have_ended() -> None:
     assert answer["queue_length[left]"] == pytest.approx(3 / 12, rel=0.02)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_both_kernels_hedge_alike() -> None:
     again = hedge(TO_RIGHT, 0.4, name="later")
     inner = choose((0.5, if_late(hold("slots", TO_RIGHT))), (0.5, again))

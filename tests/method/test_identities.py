@@ -83,7 +83,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("model", "method", "name", "factor", "words"), CHANGES)
 def test_a_solution_that_breaks_an_identity_is_caught(
     model: Model | QueueingNetwork, method: str, name: str, factor: float, words: str
@@ -146,7 +146,7 @@ def test_a_named_method_that_contradicts_itself_has_no_answer() -> None:
     assert np.isnan(points.columns()["throughput"][1])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(model=st.one_of(busy_models(), busy_models(random=False), open_models()))
 def test_answers_of_random_activities_keep_the_identities(model: Model) -> None:
@@ -175,7 +175,7 @@ def networks(draw: st.DrawFn) -> QueueingNetwork:
     return network(classes, stations)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(model=networks())
 def test_answers_of_random_networks_keep_the_identities(model: QueueingNetwork) -> None:

@@ -174,7 +174,7 @@ def work_by_integration(model: Model, cycles: int = 2) -> tuple[dict[str, float]
     return sums, found.until
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @few
 @given(trees(random=False), st.integers(1, 3))
 def test_occupation_is_what_a_timeline_shows(tree: Activity, cycles: int) -> None:
@@ -195,7 +195,7 @@ def test_occupation_is_what_a_timeline_shows(tree: Activity, cycles: int) -> Non
         assert answer["speedup"] == pytest.approx(sums["busy"] / until)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @few
 @given(st.lists(trees(depth=1, calm=True), min_size=1, max_size=3), st.integers(1, 4))
 def test_a_bubble_is_what_a_timeline_shows(bodies: list[Activity], items: int) -> None:
@@ -239,7 +239,7 @@ def most_under_way(tree: Activity) -> int:
     return max(map(most_under_way, tree.children), default=1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @few
 @given(calm_models())
 def test_all_methods_agree_where_nothing_is_in_the_way(model: Model) -> None:
@@ -266,7 +266,7 @@ def _has_a_part_without_repetitions(model: Model) -> bool:
     return any(plain_value(count, {}) == 0 for count in counts)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @few
 @given(busy_models(random=False))
 def test_every_method_books_the_same_work_beside_its_own_time(model: Model) -> None:
@@ -300,7 +300,7 @@ def test_random_times_widen_a_bubble_by_every_method_that_knows_them() -> None:
     assert mean == pytest.approx(simulated.value, abs=0.02)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_phases_and_arrivals_have_occupation_too() -> None:
     phases = phased_model((3, 2, data_parallel()), (1, 4, delay(0.1, name="last")))
     work = 3 * 0.5 * 0.18 + 0.1

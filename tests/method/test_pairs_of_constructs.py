@@ -30,7 +30,7 @@ def test_a_pair_is_answered_right_or_refused_by_name(pair: Pair) -> None:
     assert problems(pair, SETTINGS) == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_construct_that_is_left_out_is_noticed() -> None:
     first, second = [pair for pair in pairs() if "batches" in pair.title][:2]
     other = second.constructs - first.constructs
@@ -48,7 +48,7 @@ def _impatient() -> Activity:
     return attempt(held, patience=0.3, otherwise=delay(0.1, name="late", scv=1.0))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "copied"])
 def test_an_attempt_in_two_places_is_abandoned_in_its_own(shared: bool) -> None:
     """The customers of both places went on in the last one: some released a lock that they did not

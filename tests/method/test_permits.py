@@ -77,7 +77,7 @@ def machine_repair(population: int, servers: int, think: float, work: float) -> 
     return population / (thinking / think)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", [1, 2, 3, 5, 8, 20])
 def test_permits_around_a_delay_are_machine_repair(number: int) -> None:
     truth = machine_repair(8, number, 4.0, 3.0)
@@ -94,7 +94,7 @@ def test_permits_around_a_delay_are_machine_repair(number: int) -> None:
     assert seen.low <= truth <= seen.high
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("make", [around_a_delay, around_stations])
 def test_one_permit_is_a_lock(make: type) -> None:
     permit, lock = make(Permits(1)), make(Lock())
@@ -109,7 +109,7 @@ def test_one_permit_is_a_lock(make: type) -> None:
     assert bounds(permit).values == bounds(lock).values
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", [10, 1000])
 def test_as_many_permits_as_processors_are_never_waited_for(number: int) -> None:
     """Without permits mean value is exact here, in product form; with them it is its
@@ -124,7 +124,7 @@ def test_as_many_permits_as_processors_are_never_waited_for(number: int) -> None
         assert (with_permits.find("wait[pool]") or 0.0) == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", [2, 3, 4, 6])
 def test_mean_value_is_near_simulation_where_the_body_waits_as_well(number: int) -> None:
     """Measured: +0.4, -0.7, -0.5 and +0.4 %."""
@@ -136,7 +136,7 @@ def test_mean_value_is_near_simulation_where_the_body_waits_as_well(number: int)
     assert any(note.startswith("permits pool are modelled as a queue") for note in found.notes)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("permits", "servers"), [(4, 2), (2, 2), (2, 3), (5, 1), (3, 8)])
 def test_permits_around_one_station_limit_its_servers(permits: int, servers: int) -> None:
     """Exact: whoever waits for a permit or for a server is served in the same order."""
@@ -169,7 +169,7 @@ def test_permits_that_are_never_waited_for_leave_product_form(processors: int) -
         assert held.find(name) == pytest.approx(plain.find(name), rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", [2, 4, 8])
 def test_permits_of_two_places_are_near_simulation(number: int) -> None:
     """Measured: +0.4, +0.3 and +0.2 %."""
@@ -184,7 +184,7 @@ def test_permits_of_two_places_are_near_simulation(number: int) -> None:
     assert found["time"] == pytest.approx(seen["time"], rel=0.01)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_derivatives_of_layered_permits_are_those_of_differences() -> None:
     model = load("layered-service")
     assert isinstance(model, Model)
@@ -197,7 +197,7 @@ def test_derivatives_of_layered_permits_are_those_of_differences() -> None:
         assert gradient[name] == pytest.approx((high - low) / (2e-5 * at), rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", [1, 2, 4, 16])
 def test_permits_before_a_barrier_are_near_simulation(number: int) -> None:
     """Measured: -0.7, -0.6, -3.2 and -3 %."""
@@ -304,7 +304,7 @@ def held_in_tandem(permits: int) -> float:
     return thinking(transitions, 20, lambda state: state[0]) / 1.0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_mean_value_of_layers_is_near_their_chains() -> None:
     """Measured: 0, +0.2, +0.5 and +0.2 % over two stations; +0.1, +1.4, +0.1 and -0.4 % over two
     layers.

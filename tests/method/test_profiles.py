@@ -139,7 +139,7 @@ def test_the_plain_and_the_compiled_kernel_agree() -> None:
     assert plain.values == compiled.values
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_customers_present_with_as_many_servers_follow_the_closed_form() -> None:
     """With a server for each customer the number present is Poisson with the mean m, m' = rate - m;
     those who leave are a Poisson stream of the rate m, which is that of a second queue.
@@ -164,7 +164,7 @@ def test_customers_present_with_as_many_servers_follow_the_closed_form() -> None
     assert is_near(answer, "queue_length[desk]", number)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_waits_are_those_of_a_simulation_by_thinning() -> None:
     """Constant times of 0.8 s, which no chain covers."""
     draws = np.random.default_rng(17)
@@ -190,7 +190,7 @@ def test_a_constant_profile_is_a_poisson_stream() -> None:
         assert is_near(answer, name, 2.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_default_goes_on_to_simulation_and_others_refuse_by_name() -> None:
     for model in (shop(), visits()):
         assert solve(model, simulation=SETTINGS).method == "simulation"
@@ -206,7 +206,7 @@ def test_the_default_goes_on_to_simulation_and_others_refuse_by_name() -> None:
             solve(visits(), method=method)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_only_the_mean_of_the_day_decides_whether_a_model_is_saturated() -> None:
     for model, path in ((shop(), "classes.web.arrivals"), (visits(), "population.arrivals")):
         with pytest.raises(NoAnswerError, match="saturated"):
@@ -259,7 +259,7 @@ def test_arrivals_of_each_piece_are_poisson_whatever_the_blocks(size: int) -> No
         assert counts.var() == pytest.approx(mean, rel=0.1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_burst_that_comes_once_is_a_profile_with_a_long_quiet_end() -> None:
     """20 s with two customers a second at a server of 1 s, then none until all are served: by the
     equations from an empty station on, without any period.

@@ -108,7 +108,7 @@ def length() -> float:
     return mean_of_a_period()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kernel", ["plain", "compiled"])
 def test_a_network_follows_the_equations(length: float, kernel: str) -> None:
     events = 60_000 if kernel == "plain" else 2_000_000
@@ -122,7 +122,7 @@ def test_a_network_follows_the_equations(length: float, kernel: str) -> None:
     assert answer["amount[on_duty_desk]"] == pytest.approx(40 / 30)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_activity_follows_them_too(length: float) -> None:
     answer = solve(visits(), simulation=SETTINGS)
     assert is_near(answer, "time[customers]", length * 30 / 22)
@@ -133,7 +133,7 @@ def test_an_activity_follows_them_too(length: float) -> None:
     assert is_near(answer, "wait[desk]", length * 30 / 22 - 1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_first_rank_does_not_see_the_others(length: float) -> None:
     """At a station that interrupts, customers of the first rank are served as if alone."""
     first = service("desk", 1.0, scv=1.0, rank=3)
@@ -149,7 +149,7 @@ def test_the_first_rank_does_not_see_the_others(length: float) -> None:
     assert is_near(answer, "time[first]", length * 30 / 22)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_schedule_of_one_part_is_the_station_without_it() -> None:
     scheduled = solve(shop(((30.0, 2),)), simulation=SETTINGS)
     plain = network(
@@ -204,7 +204,7 @@ def test_a_name_that_stands_for_servers_off_duty_is_refused(name: str) -> None:
         model_with_schedules(model, {"desk": ((8.0, 1), (1.0, 0))})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_processors_beside_a_stream_use_servers_by_a_schedule() -> None:
     """Processors that are served elsewhere change nothing for the stream."""
     model = grouped_model(
@@ -258,7 +258,7 @@ PATTERN = (
 SHORT_DAY = "profile: [{lasts: 9 h, rate: 1 /s}], arrivals: 1"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("text", "old", "new", "message"),
     [
@@ -375,7 +375,7 @@ def test_branches_chosen_by_the_number_present_are_refused() -> None:
         model_with_schedules(model, {"left": SCHEDULE})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("text", [NETWORK, ACTIVITY])
 def test_a_file_that_is_written_again_has_the_same_answer(tmp_path: Path, text: str) -> None:
     path = tmp_path / "model.yaml"

@@ -115,7 +115,7 @@ def verdict(answer: Answer) -> str:
     return answer.check.word if answer.check else ""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("make", [unlike_visits, held_before_a_barrier])
 def test_a_wrong_mean_value_is_replaced_and_the_answer_says_so(make: Any) -> None:
     model = make()
@@ -154,7 +154,7 @@ def test_what_a_look_contradicts_is_not_exact_where_simulation_has_no_answer() -
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_right_one_is_checked() -> None:
     model = loop_before_a_barrier(4)
     answer = solve(model)
@@ -164,7 +164,7 @@ def test_a_right_one_is_checked() -> None:
     assert (document["check"], document["rejected"]) == ("agreed", None)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_was_replaced_is_in_the_document() -> None:
     document = answer_document(solve(unlike_visits()))
     assert document["check"] == "replaced"
@@ -180,7 +180,7 @@ def test_near_saturation_nothing_is_said() -> None:
     assert str(answer.check).startswith("undecided: a short simulation says ")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_named_method_is_not_looked_at_nor_where_it_is_switched_off() -> None:
     model = loop_before_a_barrier()
     for answer in (
@@ -191,7 +191,7 @@ def test_a_named_method_is_not_looked_at_nor_where_it_is_switched_off() -> None:
         assert answer.method == "mean-value"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_few_points_are_looked_at_and_all_where_one_differs() -> None:
     plain = solve("lock-and-bus", {"population.processors": range(2, 32)})
     verdicts = [str(check) for check in plain.provenance.checks.values()]
@@ -248,7 +248,7 @@ def test_a_count_that_is_not_whole_varies_before_a_barrier() -> None:
     assert answer["time"] == pytest.approx(6 - 2 / 64, rel=0.01)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_network_is_looked_at_too() -> None:
     jobs = {"a": closed_class(6, think_time=1.0), "b": closed_class(6, think_time=3.0)}
     wrong = network(
@@ -271,7 +271,7 @@ def test_a_network_is_looked_at_too() -> None:
     assert exact.exact
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_open_network_near_saturation_says_what_it_takes() -> None:
     answer = solve(
         network(
@@ -373,7 +373,7 @@ def test_utilizations_are_held_against_the_same_run() -> None:
     assert [look.estimate.mean, look.relative_error] == pytest.approx([1.0, -0.1])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_time_that_agrees_at_once_does_not_end_the_look_at_waits() -> None:
     """Processors that share a server before they meet: the time is right after 2,500 events, while
     mean value takes waits for the others at the barrier as waits at the server.
@@ -444,6 +444,7 @@ def test_a_look_at_long_cycles_goes_on_if_enough_may_end(steps: int, verdict: st
     assert (look.verdict, look.events < 80_000) == (verdict, verdict == UNSETTLED)
 
 
+@pytest.mark.turns(4)
 def test_a_program_of_rare_events_is_simulated_longer_before_it_stays_unchecked() -> None:
     """125 replications of 160 events are short of the 375 that its rare step asks for; 500 are
     enough.
@@ -482,7 +483,7 @@ def test_a_setting_that_is_none_is_refused() -> None:
             Simulation(check=wrong)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_columns_of_replaced_points_have_their_intervals() -> None:
     found = solve(unlike_visits(), {"population.processors": [100, 6]})
     low = found.columns["low[time]"]

@@ -34,7 +34,7 @@ def value(answer: Answer, name: str = "time") -> float:
     return found
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", ["mean-value", "simulation"])
 def test_it_is_the_time_alone_divided_by_the_time_among_others(method: str) -> None:
     alone, among = (
@@ -62,7 +62,7 @@ def test_the_closed_form_gives_them_where_it_is_exact() -> None:
     assert "grain_efficiency" not in solve(unit(competitors=9, **RANDOM)).values
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_simulation_gives_them_with_intervals() -> None:
     model = unit(competitors=12, **RANDOM)
     seen = solve(model, method="simulation", simulation=SHORT)
@@ -93,7 +93,7 @@ def test_a_time_alone_that_no_closed_form_has_is_simulated() -> None:
     assert seen.values["time_alone"] == alone.values["time"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_competitors_of_another_kind_leave_words_uncounted() -> None:
     model = unit(competitors=6, **RANDOM, other_accesses=0, other_lock="mcs")
     found = solve(model, method="mean-value")

@@ -61,7 +61,7 @@ def weighted() -> Model:
     return grouped_model(groups, resources={"bus": Station(1, "ps")})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "model",
     [

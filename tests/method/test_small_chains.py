@@ -149,7 +149,7 @@ TRIES = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", TRIES)
 def test_tries_that_fail_are_those_of_a_chain_of_clients(name: str) -> None:
     tries = TRIES[name]
@@ -244,7 +244,7 @@ Desk = tuple[int, int, str]
 """The number of small and large customers that hold permits, and the line of those that wait."""
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 def test_permits_taken_together_are_granted_in_the_order_of_arrival() -> None:
     """Of four permits 60 % of the customers take one for 0.5 s, the others three for 0.4 s. The
     first that waits is passed by none, also where its permits are not enough for it and for another

@@ -117,7 +117,7 @@ def test_rates_in_a_fork_count_as_the_servers_that_they_stand_for() -> None:
     assert efficiencies[0] == pytest.approx(efficiencies[1], rel=0.02)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", SIMULATED_DISCIPLINES)
 def test_a_simulation_with_rates_has_the_means_of_the_chain(discipline: str) -> None:
     """Two kinds of visits of unlike length, so that the means depend on the order."""
@@ -138,7 +138,7 @@ def test_a_simulation_with_rates_has_the_means_of_the_chain(discipline: str) -> 
         assert abs(value.value - mean) < 2.5 * (value.high - value.value), name
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("rates", [RATES, (0.5, 2.5)])
 @pytest.mark.parametrize("discipline", SIMULATED_DISCIPLINES)
 def test_both_kernels_follow_rates_alike(discipline: str, rates: tuple[float, ...]) -> None:
@@ -256,7 +256,7 @@ STRUCTURES: dict[str, Callable[[Activity], Activity]] = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_a_visit_to_infinite_servers_is_a_delay(structure: str) -> None:
     make, resources = STRUCTURES[structure], {"net": Station(1, "is")}

@@ -188,7 +188,7 @@ class Threads:
         self.ready.append(who)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(
     st.builds(lambda shape, size: Trees((shape,), size), shapes(), st.integers(1, 5))
@@ -267,7 +267,7 @@ def test_both_kernels_are_the_same(
     check_same(flatten(program(tasks, processors, rounds=4)).plan)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(shapes(120), st.integers(1, 8))
 def test_every_node_is_in_one_part_of_the_right_size(shape: tuple[int, ...], min_size: int) -> None:

@@ -43,7 +43,7 @@ def rate_at(time: float) -> float:
     return 0.3 if time % 30 < 20 else 1.2
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("time", [0.0, 7.0, 20.0, 26.0, 45.0, 81.0])
 def test_infinite_servers_have_a_poisson_number(time: float) -> None:
     """Its mean is the integral of the rate at u times exp(u - t)."""
@@ -132,7 +132,7 @@ def test_profiles_of_different_periods_are_refused() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_numbers_that_are_hardly_ever_present_are_refused() -> None:
     """With a load of 0.3 the mean time until 40 are present is 1.7e21 s; solving the equations in
     doubles gave 8.6e16 s.

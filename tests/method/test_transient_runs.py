@@ -93,14 +93,14 @@ def test_times_until_a_number_are_those_of_the_chain() -> None:
         assert is_near(simulated(model, name)[name], time_until(model, place, number))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_backlog_of_a_file_is_that_of_the_argument() -> None:
     assert time_until(bank(8), "bank", 0) == pytest.approx(
         time_until(bank(0), "bank", 0, backlog=8), rel=1e-9
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_bursts_and_profiles_begin_as_in_the_chain() -> None:
     stations = {"bank": station(service={"payments": 1.0}, servers=2)}
     bursts = open_class(0.2, burst_arrivals=4.0, burst_time=5.0, quiet_time=10.0)
@@ -173,7 +173,7 @@ def test_constant_times_that_no_chain_has_are_simulated_by_default() -> None:
     assert columns["low[queue_length[desk]]"].tolist() == [8.0, 1.0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_same_seed_gives_the_same_estimate() -> None:
     name = "queue_length_at[bank,4]"
     few = Simulation(seed=8, events=20_000)
@@ -185,7 +185,7 @@ def test_the_same_seed_gives_the_same_estimate() -> None:
     assert first != other
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_a_run_cannot_tell_is_said() -> None:
     delays = network(
         {"calls": closed_class(2, 1.0)},

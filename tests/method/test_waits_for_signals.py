@@ -121,7 +121,7 @@ def test_the_chain_is_the_one_that_was_solved_elsewhere(
     assert cycles_a_second(users, writers, reading, "fair") == pytest.approx(printed, abs=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("order", READER_WRITER_ORDERS)
 @pytest.mark.parametrize("readers", [2, 10**6])
 def test_a_reader_writer_lock_is_its_markov_chain(order: str, readers: int) -> None:
@@ -176,7 +176,7 @@ def in_a_monitor(places: int) -> Model:
     return chain_of_two(first, second, queue=entrance)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("places", [1, 4])
 @pytest.mark.parametrize("make", [in_a_buffer, in_a_monitor])
 def test_a_buffer_between_two_is_a_queue_with_room_for_so_many(
@@ -199,7 +199,7 @@ def test_a_buffer_between_two_is_a_queue_with_room_for_so_many(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_monitor_without_time_inside_is_a_buffer() -> None:
     one, other = (
         solve(make(3), method="simulation", simulation=EXACT)
@@ -241,7 +241,7 @@ def test_a_monitor_without_conditions_is_a_lock() -> None:
         }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
 @pytest.mark.parametrize(
     "make",

@@ -21,7 +21,7 @@ NO_METHOD = 20261138
 """The seed of a network that blocks where services have phases, which no method covers."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", [*range(20261128, 20261140), 20261153])
 def test_no_refusal_leads_in_a_circle(seed: int) -> None:
     try:

@@ -44,7 +44,7 @@ def shares(weights: dict[str, Any], rates: tuple[float, ...] = (), **keys: Any) 
     return network(users, {"cpu": cpu, "disk": station(service=dict.fromkeys(WEIGHTS, 0.3))})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("rates", "keys"),
     [
@@ -175,7 +175,7 @@ def test_other_methods_refuse_weights_by_name() -> None:
     assert solve(model, method=BOUNDS).values["time"].high is None
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_file_says_weights_by_parameters(tmp_path: Path) -> None:
     text = (
         "activity: 1\nparameters: {share: 4}\nresources: {cpu: {servers: 1, discipline: ps}}\n"
@@ -250,7 +250,7 @@ def two_servers(weights: dict[str, Any], servers: int = 2) -> QueueingNetwork:
     return network(users, {"cpu": cpu})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("weights", [(4.0, 0.5), (1.5, 1.0), (3.0, 1.0)])
 def test_two_servers_are_shared_as_the_balance_by_hand_says(weights: tuple[float, float]) -> None:
     model = two_servers(dict(zip(WEIGHTS, weights, strict=True)))

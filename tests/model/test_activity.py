@@ -59,7 +59,7 @@ def test_then_is_its_operator_and_associates(a: Activity, b: Activity, c: Activi
     assert (a >> b) >> c == a >> (b >> c) == then(a, b, c)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(activities())
 def test_activities_are_values(activity: Activity) -> None:

@@ -54,7 +54,7 @@ def loaded(name: str) -> QueueingNetwork:
     return model
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", [name for name in LOWERED if name not in MIXED])
 def test_the_square_commutes_for_every_shipped_network(name: str) -> None:
     model = loaded(name)
@@ -104,7 +104,7 @@ RATES = (0.8, 2.0, 1.5)
 WITH_RATES = [(name, rates) for name in DISCIPLINES if name != "is" for rates in ((), RATES)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("discipline", "rates"), WITH_RATES)
 def test_both_chains_agree_without_product_form(discipline: str, rates: tuple[float, ...]) -> None:
     if discipline == "random":  # the chain of networks has no such order with rates
@@ -169,7 +169,7 @@ LOSSES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", LOSSES)
 def test_customers_that_are_lost_at_the_last_station_are_those_of_attempts(name: str) -> None:
     last = station(**{"service": {"a": 1.0}, "servers": 2, **LOSSES[name]})

@@ -223,7 +223,7 @@ FAULTS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("make", "text"), FAULTS, ids=[text[:60] for _, text in FAULTS])
 def test_each_fault_is_named_with_its_place(make: Any, text: str) -> None:
     with pytest.raises(ModelFaultsError) as caught:

@@ -43,7 +43,7 @@ def test_numbers_become_parameters_of_the_population() -> None:
     assert open_model(WORK, 0.5).population.rate == Parameter("population.arrivals", RATE, 0.5)  # type: ignore[union-attr]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(models())
 def test_steps_are_listed_once_in_the_order_written(model: Model) -> None:

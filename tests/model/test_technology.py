@@ -13,7 +13,7 @@ from tests.closed_form import solve
 from tests.strategies import models, quick
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(models(), st.sampled_from(TECHNOLOGIES))
 def test_one_class_is_scaled_step_by_step(model: Model, technology: str) -> None:
@@ -28,7 +28,7 @@ def test_one_class_is_scaled_step_by_step(model: Model, technology: str) -> None
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(models())
 def test_all_classes_scaled_alike_scale_the_account(model: Model) -> None:
@@ -40,7 +40,7 @@ def test_all_classes_scaled_alike_scale_the_account(model: Model) -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(models())
 def test_no_factors_change_nothing(model: Model) -> None:

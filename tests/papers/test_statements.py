@@ -38,7 +38,7 @@ def checked(*statements: str) -> StatementsResult:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [
@@ -342,7 +342,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("text", "words"), REFUSED, ids=range(len(REFUSED)))
 def test_what_is_wrong_is_refused_at_its_line(text: str, words: str, folder: Path) -> None:
     lines = [

@@ -87,7 +87,7 @@ def test_the_turn_is_solved_on_both_sides(folder: Path) -> None:
     assert row.turns.endswith("it holds at 4 ms and does not at 4.25 ms")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_values_take_the_place_of_a_range_and_draws_are_the_same_again(folder: Path) -> None:
     values = (
         "  memory: {title: time of memory, reason: not printed, path: parameters.memory, values: [1"
@@ -100,7 +100,7 @@ def test_values_take_the_place_of_a_range_and_draws_are_the_same_again(folder: P
     assert drawn(values, draws=50) == made
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_few_combinations_of_values_are_taken_once_each_and_many_are_drawn(folder: Path) -> None:
     inputs = [
         "  memory: {title: m, reason: r, path: parameters.memory, values: [1 ms, 3 ms, 9 ms]}",
@@ -115,7 +115,7 @@ def test_few_combinations_of_values_are_taken_once_each_and_many_are_drawn(folde
     assert (part.drawn, part.is_complete, part.rows[0].complete) == (5, False, "")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_two_inputs_that_replace_the_same_are_never_drawn_together(folder: Path) -> None:
     inputs = [
         f"  {name}: {{title: {name}, reason: r, path: parameters.memory, values: [few, as it is],"
@@ -130,7 +130,7 @@ def test_two_inputs_that_replace_the_same_are_never_drawn_together(folder: Path)
     assert ranged.high == pytest.approx(15.8e-3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_two_inputs_that_replace_the_same_are_drawn_together_where_the_study_names_both(
     folder: Path,
 ) -> None:

@@ -13,13 +13,13 @@ from slipstick.errors import UnknownNameError
 from slipstick.program import PROGRAMS, counted_program
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_is_registered_under_its_own_name(name: str) -> None:
     assert PROGRAMS[name].name == name
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_names_are_known_without_importing_programs() -> None:
     script = (
         "import sys; from slipstick.program import PROGRAMS; names = list(PROGRAMS); assert"

@@ -88,7 +88,7 @@ def test_one_customer_a_class_alone_is_exact(method: Any) -> None:
     assert method(alone).throughput[0, 0] == pytest.approx(1 / 2.5, rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("population", [[9, 6], [1, 5], [0, 4]], ids=str)
 def test_newton_and_substitution_find_the_same_point(method: Any, population: list[int]) -> None:
@@ -154,7 +154,7 @@ def test_a_preemptive_rank_does_not_feel_those_behind_it() -> None:
     assert second == pytest.approx(1.5 / 0.7 + (0.3 + 0.45) / (0.7 * 0.4), rel=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("more", WAYS[3:], ids=lambda each: str(each)[:50])
 @pytest.mark.parametrize("method", METHODS)
 def test_what_has_no_product_form_is_near_its_markov_chain(
@@ -186,7 +186,7 @@ def test_the_markov_chain_of_a_product_form_is_exact() -> None:
         np.testing.assert_allclose(queue, exact(given).queue[0], rtol=1e-10)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("more", WAYS, ids=lambda each: str(each)[:50])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_complex_step_is_the_slope(method: Any, more: dict[str, Any]) -> None:
@@ -203,7 +203,7 @@ def test_the_complex_step_is_the_slope(method: Any, more: dict[str, Any]) -> Non
         )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("more", WAYS, ids=lambda each: str(each)[:50])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_sweep_is_its_points_one_by_one(method: Any, more: dict[str, Any]) -> None:

@@ -109,7 +109,7 @@ def random_network(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=examples(60))
 @given(networks)
 def test_roads_agree_and_keep_the_laws(given: NetworkArrays) -> None:
@@ -167,7 +167,7 @@ def test_the_curve_over_the_population_is_one_recursion() -> None:
         np.testing.assert_allclose(curve.queue[count], alone.queue[0], rtol=1e-12)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("servers", "demand", "population"),
     [
@@ -312,7 +312,7 @@ DEGENERATE: list[tuple[dict[str, Any], list[float], list[list[float]]]] = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize(
     ("given", "throughput", "queue"), DEGENERATE, ids=lambda each: str(each)[:60]
@@ -339,7 +339,7 @@ CURVED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("more", CURVED, ids=lambda each: str(each)[:60])
 def test_the_complex_step_is_the_slope(
@@ -479,7 +479,7 @@ def test_numbers_that_no_double_holds_are_refused() -> None:
         exact(network_arrays([1e-320, 1e-320], population=3))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_million_customers_see_what_open_arrivals_see() -> None:
     network = network_arrays([1.0, 1.0], population=10**6, think=2e6, servers=[1, 2])
     answer = checked_solution(network, exact(network))

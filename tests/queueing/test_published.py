@@ -41,7 +41,7 @@ def answer_of(row: dict[str, Any], road: str) -> tuple[NetworkArrays, NetworkSol
     return given, replace(whole, throughput=whole.throughput * visits[:, :, 0], **shared)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
 def test_an_example_comes_out_as_printed(row: dict[str, Any], road: str) -> None:

@@ -162,7 +162,7 @@ def test_a_model_in_latex() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_every_law_fits_the_terminal_and_has_one_equation_in_latex(law: Law) -> None:
     text = explain_text(Explanation(law.name, law.title, law.source, law))

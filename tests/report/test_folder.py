@@ -137,7 +137,7 @@ def read_a_missing_file(target: Path) -> None:
 # Kills, and two runs at once
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_kill_before_each_operation_leaves_a_report_that_is_whole_or_recognized(
     tmp_path: Path,
 ) -> None:
@@ -148,7 +148,7 @@ def test_a_kill_before_each_operation_leaves_a_report_that_is_whole_or_recognize
     assert (tmp_path / "report" / FOREIGN).read_text() == "mine"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_kill_at_any_moment_leaves_a_report_that_is_whole_or_recognized(tmp_path: Path) -> None:
     target, moments = tmp_path / "report", random.Random(1)
     for turn in range(5):
@@ -171,7 +171,7 @@ def writer(target: Path, word: int) -> Iterator[subprocess.Popen[bytes]]:
         yield process
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_two_writers_at_once_leave_the_report_of_one_of_them(tmp_path: Path) -> None:
     target = tmp_path / "report"
     with writer(target, 0) as one, writer(target, 10**6) as other:
@@ -273,7 +273,7 @@ def test_what_is_mounted_below_the_folder_stays_mounted_and_full(tmp_path: Path)
         assert names_in(tmp_path) == {"report"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_other_programs_write_meanwhile_stays(tmp_path: Path) -> None:
     target = tmp_path / "report"
     write_report(target, "old")

@@ -31,7 +31,7 @@ REPORTS = sorted((Path(__file__).parents[2] / "reports").glob("*/report.md"))
 WORDS = Words({"base": "HDR", "ndr": "NDR"}, {"parameters.edge": "cells along an edge"})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.parent.name)
 def test_no_head_of_a_report_has_a_path_an_option_or_a_file(report: Path) -> None:
     head = head_of(report)
@@ -536,7 +536,7 @@ def test_laws_side_by_side_are_told_at_the_end_of_their_axis(tmp_path: Path) -> 
     assert "With 256 processors the speed-up is 18.62 for Amdahl and 243.2 for Gustafson." in head
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_base_says_what_a_search_looked_for_and_a_network_calls_its_customers(
     tmp_path: Path,
 ) -> None:
@@ -633,7 +633,7 @@ def test_the_best_case_is_told_with_its_setting_and_where_a_sweep_has_another(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_title_that_asks_which_is_answered_by_the_best_case(tmp_path: Path) -> None:
     (tmp_path / "shop.yaml").write_text(SHOP)
     head, _ = study_of(tmp_path, f"title: Which change helps most?\n{CHANGES}")
@@ -676,7 +676,7 @@ choose:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("title", "questions", "expected"),
     [
@@ -767,7 +767,7 @@ p,size,time [s]
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("target", "word"), [(40, "Yes, on"), (60, "Undecided, on")])
 def test_a_prediction_that_the_title_names_is_answered_yes_or_no(
     tmp_path: Path, target: int, word: str
@@ -784,7 +784,7 @@ def test_a_prediction_that_the_title_names_is_answered_yes_or_no(
     assert ": time 11 (8.1 to 22) s and efficiency 8" in first
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_undecided_prediction_is_told_once(tmp_path: Path) -> None:
     """The runs scatter by some 5 %, so that the efficiency on 32 processors is 41 % to 73 %."""
     times = ["10.0", "10.3", "5.3", "5.1", "2.8", "2.7", "1.49", "1.6", "0.92", "0.85"]

@@ -131,7 +131,7 @@ def test_a_class_keeps_its_fill_when_others_are_absent() -> None:
     assert fills[0] == fills[1]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_many_bars_with_long_names_lie_under_their_own_labels() -> None:
     for name, rotation in (("fast-ethernet-with-latency", 0.0), ("interconnection-networks", 30.0)):
         cases = {f"{name}-{index}": BASE for index in range(14)}
@@ -143,7 +143,7 @@ def test_many_bars_with_long_names_lie_under_their_own_labels() -> None:
         assert all("\n" in label.get_text() for label in labels) == (not rotation)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_bars_of_measured_runs_are_called_by_what_tells_them_apart() -> None:
     measured = {f"two-cores-{p}": replace(BASE, point={"p": p}) for p in (1, 2)}
     spec = BarsSpec(kind="bars", name="b", title="t", cases=list(measured), stack="component")
@@ -307,7 +307,7 @@ def test_relative_lines_begin_at_one_and_have_no_unit() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_lines_against_an_axis_are_what_its_first_value_gives_divided_by_each() -> None:
     sizes, parts = Axis(ADAPTER, "s", (1.0, 2.0)), Axis(LONG, "1", (0.0, 1.0, 3.0))
     made = sweep("grid", [sizes, parts], lambda _, size, part: size * (1 + part))
@@ -416,7 +416,7 @@ def test_a_map_cut_through_further_axes_says_where() -> None:
     assert figure.get_suptitle() == "Limits (at parts = 1)"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("value", ["time", "limit[diffs]"])
 @pytest.mark.parametrize("count", [1, 40])
 def test_hard_maps_are_drawn_without_a_warning(tmp_path: Path, value: str, count: int) -> None:
@@ -431,7 +431,7 @@ def test_hard_maps_are_drawn_without_a_warning(tmp_path: Path, value: str, count
     save(with_sweeps(made), spec, tmp_path)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "spec", [BARS, LINES, limit_map("map", "grid", ADAPTER, LONG)], ids=lambda spec: spec.name
 )
@@ -452,7 +452,7 @@ def test_drawing_leaves_the_users_settings_as_they_were() -> None:
     assert figure.axes[0].get_facecolor() == (1.0, 1.0, 1.0, 1.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_drawing_never_loads_the_global_interface() -> None:
     program = (
         "import sys, matplotlib, slipstick_pictures.pictures\nfrom slipstick_pictures.look import"
@@ -546,7 +546,7 @@ def estimates() -> Sweep:
     return replace(made, columns={**made.columns, **ends}, provenance=how)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "changes", [{}, {"relative": True}, {"series": "y", "against": "y"}], ids=str
 )
@@ -623,7 +623,7 @@ def test_a_component_has_one_fill_in_all_pictures_of_a_study_and_the_useful_come
     assert len({*colours[0].values(), colours[1]["others"]}) == 4
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_many_bars_stand_in_rows() -> None:
     many = {f"case-{number}": BASE for number in range(24)}
     figure = draw(replace(SMALL_RESULTS, cases=many), BARS.model_copy(update={"cases": list(many)}))

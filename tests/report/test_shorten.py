@@ -30,7 +30,7 @@ def test_a_report_of_a_page_stays_as_it_is() -> None:
     assert first_page(text) == text
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_long_report_is_a_page_whatever_it_is_made_of() -> None:
     draw = random.Random(5)
     for _ in range(25):

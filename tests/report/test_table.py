@@ -93,7 +93,7 @@ def test_a_study_without_sweeps_has_a_row_for_each_case() -> None:
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_many_points_are_written_whole(tmp_path: Path) -> None:
     axis = Axis("x", "s", tuple(np.linspace(0.0, 1.0, 50_000).tolist()))
     write_csv(with_sweeps(sweep("s", [axis], lambda _, x: x)), ["time"], tmp_path / "r.csv")

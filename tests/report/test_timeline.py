@@ -46,7 +46,7 @@ def test_a_trace_has_all_spans_and_counters_in_microseconds() -> None:
     assert names == {0: "processor 0", 1: "processor 1", -1: "resources"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_picture_has_a_bar_for_each_span_and_lanes_for_branches() -> None:
     with look():
         figure = draw_timeline(FOUND, "Who did what")
@@ -119,7 +119,7 @@ def test_a_phase_without_a_barrier_is_refused() -> None:
         draw_phase(FOUND, "Who")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("ending", ["json", "png", "svg"])
 def test_it_is_written_by_the_ending_of_its_name(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"run.{ending}"

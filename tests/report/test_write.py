@@ -62,7 +62,7 @@ resolved:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_report_is_a_folder_with_everything_in_it(tmp_path: Path) -> None:
     folder = tmp_path / "reports" / "demo"
     assert write(SMALL_RESULTS, STUDY, folder, COMMAND) == [folder / name for name in FILES]
@@ -70,13 +70,13 @@ def test_a_report_is_a_folder_with_everything_in_it(tmp_path: Path) -> None:
     assert [path.name for path in folder.parent.iterdir()] == ["demo"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_inputs_word_for_word(tmp_path: Path) -> None:
     write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND)
     assert _inputs(tmp_path / "demo") == INPUTS_TEXT
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     write(SMALL_RESULTS, STUDY, tmp_path / "one", COMMAND)
     write(SMALL_RESULTS, STUDY, tmp_path / "two", COMMAND)
@@ -84,7 +84,7 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     assert _bytes(tmp_path / "one") == _bytes(tmp_path / "two")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_parts_that_are_shared_are_written_out_not_referred_to(tmp_path: Path) -> None:
     shared = {"sizes": [20.0]}
     results = replace(SMALL_RESULTS, resolved={"base": shared, "faster": shared})
@@ -94,7 +94,7 @@ def test_parts_that_are_shared_are_written_out_not_referred_to(tmp_path: Path) -
     assert yaml.safe_load(text)["resolved"] == {"base": shared, "faster": shared}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_pictures_that_are_not_drawn_any_more_go_and_other_files_stay(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     write(SMALL_RESULTS, STUDY, folder, COMMAND)
@@ -122,7 +122,7 @@ def test_a_report_whose_inputs_are_longer_than_what_is_read_of_them_is_replaced(
     assert manifest_and_changes(tmp_path / "demo")[1] == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_page_is_listed_and_goes_when_it_is_not_wanted_any_more(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     write(SMALL_RESULTS, STUDY, folder, COMMAND, as_page=True)
@@ -135,7 +135,7 @@ def test_a_page_is_listed_and_goes_when_it_is_not_wanted_any_more(tmp_path: Path
         write(SMALL_RESULTS, STUDY, folder, COMMAND, as_page=True)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_names_that_are_sure_are_written(tmp_path: Path) -> None:
     files = write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND, as_page=True)
     assert {*certain_file_names(STUDY, as_page=True)} == {path.name for path in files} - {
@@ -143,7 +143,7 @@ def test_the_names_that_are_sure_are_written(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_interrupt_while_drawing_leaves_the_old_report_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,7 +87,7 @@ def test_a_stream_by_chain_is_the_simulation() -> None:
     assert run["response_time"] == pytest.approx(chain["response_time"], rel=0.02)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("rate", "prompt"), [("1.5 /s", 1000), ("4 /s", 1000), ("1 /s", 5000)])
 def test_the_formula_is_within_a_tenth_of_the_simulation(rate: str, prompt: int) -> None:
     values = {"parameters.rate": rate, "parameters.prompt": str(prompt)}
@@ -146,7 +146,7 @@ def any_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formula_of_rounds, "STREAM_STEPS", 16.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.usefixtures("any_stream")
 def test_first_phases_left_behind_make_the_second_longer() -> None:
     """The second phase is short beside the first phases of others that wait when it begins."""
@@ -185,7 +185,7 @@ def test_the_capacity_is_the_throughput_of_a_full_server() -> None:
     assert 4 / load_at == pytest.approx(throughput, rel=0.02)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.usefixtures("any_stream")
 def test_first_phases_of_several_rounds_wait_as_simulated() -> None:
     """The second phase fills while first phases wait, and ends before all that came behind it did:
@@ -214,7 +214,7 @@ def test_waits_for_a_place_are_as_simulated(slots: float, rate: float) -> None:
         assert number(formula, name) == pytest.approx(number(run, name), rel=most)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 def test_groups_that_wait_for_a_place_are_as_simulated() -> None:
     """Long first phases bring second phases in groups: without these a tenth too few waited."""
     values = {**lengths(7980, 247, 3092), "parameters.slots": 7.0, "parameters.rate": "1 /s"}
@@ -240,7 +240,7 @@ def test_a_quantile_that_few_waits_decide_is_left_out() -> None:
     assert words in formula.notes
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("case", "shortest", "rate"),
     [((10927, 98, 13641), 0.3, 1.4), ((4304, 35, 25195), 1.0, 2.4), ((193, 67, 256), 0.3, 60.0)],
@@ -337,7 +337,7 @@ def test_units_of_widely_varied_second_phases_are_as_simulated() -> None:
         assert number(formula, name) == pytest.approx(number(run, name), rel=most)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_first_phases_of_different_work_are_as_simulated() -> None:
     """By the mean of the work, 95 of 100 were 45 % too short at a low load; of a closed population,
     where some first phases take a round and others two, the mean was 22 % too short.
@@ -376,7 +376,7 @@ def test_the_formula_says_how_far_first_phases_of_a_closed_population_may_be_off
     assert words not in solve(TWO, method="formula").notes
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("customers", "budget"),
     [
@@ -430,7 +430,7 @@ def run_at_once(customers: int, tokens: float) -> BatchServer:
     return replace(model, customers=once)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("customers", "tokens"), [(8, 8192), (24, 8192), (24, 1024)])
 def test_first_phases_that_begin_at_once_end_with_their_rounds(
     customers: int, tokens: float
@@ -455,7 +455,7 @@ def test_a_burst_that_does_not_fit_is_simulated() -> None:
         solve(run_at_once(400, 1024), method="formula")
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 def test_a_brief_second_phase_does_not_work_off_all_that_wait() -> None:
     """Units of answers were 31 % too long, as if second phases lasted until all first phases behind
     were done; by `benchmarks/rounds.py --brief` the error is at most 10 %.
@@ -470,7 +470,7 @@ def test_a_brief_second_phase_does_not_work_off_all_that_wait() -> None:
     assert number(computed, name) == pytest.approx(number(simulated, name), rel=0.1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_formula_refuses_numbers_that_do_not_settle() -> None:
     """They go back and forth at 0.98 of the capacity."""
     values = {**lengths(4000, 150, 700), "machine": "gpu-node-h200"}
@@ -481,7 +481,7 @@ def test_the_formula_refuses_numbers_that_do_not_settle() -> None:
     assert solve("llm-serving", values, method="formula").find("load")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("customers", "least"),
     [({"population": 20, "think_time": "0.5 s"}, 16), ({"arrivals": "rate"}, 32)],
@@ -515,7 +515,7 @@ def test_shares_of_what_has_time_in_its_unit_add_up_to_one(
         assert sum(timed) == pytest.approx(1.0, abs=0.01), name
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("name", "value"), [("launch", 30e-6), ("prompt", 1024.0), ("output", 300.0)]
 )
@@ -533,7 +533,7 @@ def test_the_share_of_an_input_is_its_effect(name: str, value: float) -> None:
         assert change / 0.1 == expected, asked
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_few_servers_and_customers_of_a_population_have_no_share() -> None:
     """A hundredth of 4 is no number of GPUs, and populations are whole."""
     answer = solve("llm-serving", {"parameters.tensor": 4.0}, method="formula")
@@ -645,7 +645,7 @@ def test_a_server_made_in_python_is_solved() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_server_that_was_seldom_idle_has_no_interval_of_its_utilization() -> None:
     """At a load of 0.85 rounds follow one another for thousands of visits."""
     busy = solve(TWO, {"parameters.rate": "6 /s", "places": 32}, simulation=FEW)
@@ -657,7 +657,7 @@ def test_a_server_that_was_seldom_idle_has_no_interval_of_its_utilization() -> N
     assert None not in often.values["utilization"].ends
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("customers", "answer"),
     [
@@ -718,7 +718,7 @@ def test_what_has_no_answer_is_refused_in_words() -> None:
         solve(three, method="formula")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_memory_that_grows_delays_and_puts_back() -> None:
     values = {"parameters.rate": "0.8 /s"}
     free = solve(TWO, values, simulation=FEW)
@@ -728,7 +728,7 @@ def test_memory_that_grows_delays_and_puts_back() -> None:
     assert number(crowded, "response_time") > number(free, "response_time")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_more_places_and_memory_than_needed_change_nothing() -> None:
     few = Simulation(seed=311, cycles=300)
     plain = solve({key: value for key, value in TWO.items() if key != "places"}, simulation=few)
@@ -766,7 +766,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("keys", "reason"), REFUSALS)
 def test_the_chain_says_what_it_does_not_know(keys: dict[str, Any], reason: str) -> None:
     model = changed(COMMIT, **keys)
@@ -918,7 +918,7 @@ def test_near_saturation_a_run_says_whether_it_has_settled() -> None:
         solve(changed(model, customers={"arrivals": "1200 /s"}), method="simulation")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_intervals_hold_the_exact_answer() -> None:
     """Of 10 runs, 95 of 100 intervals hold it: at least 7 do but for a chance of 0.1 %."""
     exact, inside = solve(COMMIT), 0
@@ -983,7 +983,7 @@ def test_a_micro_batch_takes_half_an_interval_and_its_round() -> None:
     assert run["served"] == pytest.approx(400, rel=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", ["formula", "simulation"])
 @pytest.mark.parametrize(
     ("path", "number_given", "refusal"),

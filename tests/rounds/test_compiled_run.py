@@ -117,7 +117,7 @@ def test_a_time_below_0_is_refused_as_by_the_plain_kernel() -> None:
     assert str(plain.value).startswith("a round that serves 9 in work takes -7 s by the parts")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_kernel_that_is_asked_for_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [
         solve(

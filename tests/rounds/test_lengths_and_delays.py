@@ -42,7 +42,7 @@ def test_measured_lengths_have_their_own_mean_and_variance() -> None:
     assert uniform.variance == pytest.approx(64 / 12)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_stream_of_measured_lengths_is_as_simulated() -> None:
     run = solve(SERVER, method="simulation", simulation=RUN)
     # The rates of units are those of the mean lengths.
@@ -58,7 +58,7 @@ def test_a_stream_of_measured_lengths_is_as_simulated() -> None:
         assert formula.find(name) == pytest.approx(run.find(name), rel=error)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_closed_population_of_measured_lengths_is_as_simulated() -> None:
     closed = SERVER | {"customers": {"population": 12, "think_time": "1 s"}}
     run = solve(closed, method="simulation", simulation=RUN)
@@ -153,7 +153,7 @@ def test_the_formula_knows_one_order_only() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_earlier_phases_first_shorten_the_first_phase_and_lengthen_the_second() -> None:
     # Second phases fill the budget.
     busy = SERVER | {"budget": 24, "phases": {

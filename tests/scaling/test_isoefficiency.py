@@ -59,7 +59,7 @@ ORDERS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("sample", "order"), ORDERS.values(), ids=ORDERS)
 def test_the_order_is_the_published_one(sample: Run, order: Any) -> None:
     found = isoefficiency(sample, 0.5).order
@@ -74,7 +74,7 @@ def test_the_fft_on_a_hypercube_turns_from_n_log_n_to_a_power_at_a_threshold() -
     assert isoefficiency(FFT_HYPERCUBE, 0.6).order == N**3 * sympy.log(N)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("sample", [each for each, _ in ORDERS.values()], ids=ORDERS)
 @pytest.mark.parametrize("efficiency", [0.3, 0.7])
 def test_the_size_it_gives_has_the_efficiency(sample: Run, efficiency: float) -> None:
@@ -100,7 +100,7 @@ def test_adding_numbers_gives_the_papers_sizes() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "sample",
     [
@@ -128,7 +128,7 @@ def test_where_there_is_no_simple_solution_none_is_given() -> None:
     assert isoefficiency(FFT_HYPERCUBE, 0.5).exact is None
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_each_needs_work_is_what_that_term_alone_asks_for() -> None:
     for need in isoefficiency(CANNON, 0.5).needs:
         alone = isoefficiency(Run(CUBE / N + need.term.expression / N, CUBE, n, N, TIMES), 0.5)
@@ -143,7 +143,7 @@ def test_each_needs_work_is_what_that_term_alone_asks_for() -> None:
         assert alone.work(FEW) == pytest.approx(said, rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("logs", "within"), [(1, 0.3), (2, 0.6)])
 def test_a_term_with_another_logarithm_than_the_work_has_its_leading_part(
     logs: int, within: float
@@ -163,7 +163,7 @@ def test_a_term_with_another_logarithm_than_the_work_has_its_leading_part(
     assert gap[2] < within
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_reigning_term_asks_for_the_most_on_both_sides_of_where_it_changes() -> None:
     first, second = isoefficiency(FFT_HYPERCUBE, 0.5).dominant_terms
     assert (first.since, second.term) == (2.0, WORD * n * log2(N))
@@ -185,7 +185,7 @@ def test_what_grows_as_fast_as_the_work_is_said_not_to_scale() -> None:
     assert np.isnan(found.size(FEW)).all()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_constant_share_bounds_the_efficiency() -> None:
     sample = run(STEP * n / N + STEP * n / N / 4 + START, STEP * n)
     assert isoefficiency(sample, 0.7).order == N

@@ -83,7 +83,7 @@ def alone(processors: float, items: float) -> dict[str, float | None]:
     return {"time": answer["time"], "efficiency": answer["efficiency"]}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_each_size_gives_what_it_is_to_keep_when_solved_alone(folder: Path) -> None:
     found = scaling()
     goals = {"time-bound": ("time", 1e-3), "efficiency-conserved": ("efficiency", 0.7)}
@@ -94,7 +94,7 @@ def test_each_size_gives_what_it_is_to_keep_when_solved_alone(folder: Path) -> N
     assert found.ways["fixed-size"]["parameters.items"].tolist() == [4096.0] * 4
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_fastest_number_is_the_one_that_solving_all_finds(folder: Path) -> None:
     found = scaling()
     times = {count: alone(count, 4096)["time"] or 0.0 for count in range(2, 65)}
@@ -105,14 +105,14 @@ def test_the_fastest_number_is_the_one_that_solving_all_finds(folder: Path) -> N
     assert (found.largest.processors, found.largest.at_the_end) == (max(above), False)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_accounts_add_up_to_the_time_and_latency_is_what_is_not_useful(folder: Path) -> None:
     for each in scaling().ways.values():
         assert each["account[busy]"] + each["account[send]"] == pytest.approx(each["time"])
         assert each["latency"] == pytest.approx(each["account[send]"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_symbols_say_the_order_and_what_decides_it(folder: Path) -> None:
     growth = scaling().growth
     assert growth is not None
@@ -145,7 +145,7 @@ def test_a_law_scales_against_one_processor(folder: Path) -> None:
     assert found.growth.order == "processors"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_no_size_keeps_says_what_there_is(folder: Path) -> None:
     found = scaling(SCALE.replace("time: 1 ms", "time: 100 us").replace("most: 4 KiB", "most: 1 B"))
     # 64 processors exchange for 184 us.
@@ -156,7 +156,7 @@ def test_what_no_size_keeps_says_what_there_is(folder: Path) -> None:
     assert np.isfinite(found.ways["time-bound"]["time"][:3]).all()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_other_methods_have_no_symbols_but_sizes(folder: Path) -> None:
     found = scaling(SCALE.replace("base: {", "base: {method: mean-value, "))
     assert set(found.ways["fixed-size"].provenance.methods) == {"mean-value"}
@@ -169,7 +169,7 @@ def test_other_methods_have_no_symbols_but_sizes(folder: Path) -> None:
         )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_published_cell_is_held_against_that_of_the_matrix(folder: Path) -> None:
     cell = (
         "  threshold: 60%\n  printed: [{from: 4, to: 64, scalability: {time-bound: 0.5,"
@@ -182,7 +182,7 @@ def test_a_published_cell_is_held_against_that_of_the_matrix(folder: Path) -> No
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_statement_may_be_about_a_cell_of_the_matrix(folder: Path) -> None:
     cell = (
         'statements:\n  s: {says: so, value: "scalability[time-bound]", of: [base-4-to-64], to: 1,'
@@ -200,7 +200,7 @@ def test_a_statement_may_be_about_a_cell_of_the_matrix(folder: Path) -> None:
     assert (row["verdict"], row["computed"][:12]) == ("hit", "base-4-to-64")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_json_and_the_table_have_the_same_numbers(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -216,7 +216,7 @@ def test_json_and_the_table_have_the_same_numbers(
     assert rows[1]["scalability[4] [1]"] == ""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_classical_programs_grow_as_published() -> None:
     """Grama, Gupta and Kumar, 1993; Gupta and Kumar, 1993: from the shipped activities, at 50 %."""
     found = {
@@ -242,7 +242,7 @@ def test_the_classical_programs_grow_as_published() -> None:
     assert mesh[-1] == pytest.approx(2**32, rel=1e-3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_command_line_says_it_in_a_few_lines(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -325,7 +325,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_is_named_before_anything_is_solved(
     folder: Path, old: str, new: str, words: str
@@ -382,7 +382,7 @@ def test_every_method_that_answers_is_named(folder: Path) -> None:
     assert scaling(text).ways["fixed-size"].provenance.methods == ["closed-form", "mean-value"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_efficiency_that_falls_between_two_numbers_is_told(folder: Path) -> None:
     """Processors that do not divide the work into fours wait for those that have more."""
     idle = (
@@ -420,7 +420,7 @@ scale:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", ["mean-value", "markov-chain"])
 @pytest.mark.parametrize("numbers", [[1, 3, 12], [3, 5, 6], [2, 3, 4]])
 def test_what_stands_out_is_said_of_the_numbers_that_were_solved(
@@ -505,7 +505,7 @@ def test_a_case_without_answers_is_not_said_to_have_no_defined_efficiency(folder
     assert reason in result.headline(result.words)[0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_search_by_simulation_says_that_not_all_sizes_were_tried(folder: Path) -> None:
     found = scaling(
         SCALE.partition("pictures")[0]

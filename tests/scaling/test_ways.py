@@ -51,7 +51,7 @@ def test_at_one_time_numbers_are_added_as_worked_by_hand() -> None:
     assert sizes == pytest.approx(FEW * (1000 - 20 * np.log2(FEW)), rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("model", [ADDING, GRID], ids=["adding", "grid"])
 def test_at_one_efficiency_forms_and_symbols_give_one_size(model: object) -> None:
     form = form_of(model, {}, CLOSED_FORM)  # type: ignore[arg-type]
@@ -112,7 +112,7 @@ def _symbols() -> dict[str, Parameter]:
     return {name: Parameter(name, dimension, value) for name, dimension, value in given}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_waiting_asks_for_more_work_than_the_closed_form_sees_and_simulation_agrees() -> None:
     locked = closed_model(
         delay(ITEMS / N * STEP, name="add", component="busy", scv=1)

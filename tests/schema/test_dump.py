@@ -74,7 +74,7 @@ def test_a_shipped_activity_answers_the_same_from_a_file(name: str, tmp_path: Pa
     assert (there["time"], there.account) == (here["time"], here.account)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(
     deadline=None,
     derandomize=True,
@@ -91,7 +91,7 @@ def test_any_model_answers_the_same_from_a_file(model: Model, tmp_path: Path) ->
     assert there.exact == here.exact
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(
     deadline=None,
     derandomize=True,

@@ -128,7 +128,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("kind", "text"), WRONG)
 def test_what_the_loader_refuses_an_editor_underlines(kind: str, text: str) -> None:
     assert problems_of(spec_model(kind), tree(text))
@@ -150,7 +150,7 @@ def undescribed(schema: Any, path: str) -> Iterator[str]:
         yield from undescribed(each, f"{path}.{name}")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_has_its_words(kind: str) -> None:
     schema = editor_schema(kind)

@@ -220,7 +220,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("given", "problems"), REFUSED, ids=[each[1][0][:60] for each in REFUSED])
 def test_each_refusal_word_for_word(given: dict[str, str], problems: list[str]) -> None:
     assert refusal(**given) == problems

@@ -23,7 +23,7 @@ def test_an_old_key_is_read_with_a_note(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_both_names_give_the_same_answers() -> None:
     base, cases = {"model": "lock-and-bus"}, {"fast": {"parameters.work": "5 ms"}}
     answers = [run({"study": 1, "base": base, key: cases}) for key in ("what_if", "cases")]

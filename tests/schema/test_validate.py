@@ -22,7 +22,7 @@ NO_POPULATION = (
 FIVE_US = "write a number with a unit, such as '5 us'"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", ITEMS)
 def test_the_advice_on_items_can_be_written_as_it_stands(kind: str, tmp_path: Path) -> None:
     example = ITEMS[kind].example
@@ -538,7 +538,7 @@ STUDIES = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("number", "new", "problems"), MACHINES, ids=[new[:40] for _, new, _ in MACHINES]
 )
@@ -557,7 +557,7 @@ def test_each_refusal_of_a_network_word_for_word(
     assert refused(tmp_path, line(NETWORK, number, new)) == [f"x.yaml:{each}" for each in problems]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("text", "problems"),
     ACTIVITIES + STUDIES,

@@ -186,7 +186,7 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("make", "kind", "words"), REFUSED, ids=range(len(REFUSED)))
 def test_what_is_wrong_is_named(
     make: Callable[[], object], kind: type[SlipstickError], words: str

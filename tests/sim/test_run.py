@@ -124,7 +124,7 @@ def queue(load: float = 0.5) -> Plan:
     return builder.plan()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_replications_are_runs_of_streams_of_their_own_and_are_combined_by_number() -> None:
     settings = Simulation(seed=3, cycles=12_000, replications=4, kernel="plain")
     found = run.simulate(queue(), settings)
@@ -193,7 +193,7 @@ def test_batches_of_replications_are_correlated_within_one_only() -> None:
     assert not is_correlated(np.array([[1.0], [2.0], [3.0], [4.0]]))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("correlation", "apart", "successive"),
     [(0.0, (0.94, 0.96), (0.95, 0.97)), (0.2, (0.87, 0.91), (0.91, 0.95))],

@@ -41,21 +41,21 @@ def check_same(plan: Plan, events: int = 3000) -> None:
     assert sorted(map(str, plain.waits())) == sorted(map(str, fast.waits()))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(busy_models())
 def test_of_generated_models(model: Model) -> None:
     check_same(flatten(model).plan)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(open_models())
 def test_of_open_models(model: Model) -> None:
     check_same(flatten(model).plan)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", SIMULATED_DISCIPLINES)
 @pytest.mark.parametrize("servers", [1, 2])
 def test_of_every_discipline(discipline: str, servers: int) -> None:
@@ -70,7 +70,7 @@ def test_of_every_discipline(discipline: str, servers: int) -> None:
     check_same(builder.plan(), 6000)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", SIMULATED_DISCIPLINES)
 @pytest.mark.parametrize("rates", [(2.0,), (1.0, 1.5, 1.75), (0.5, 3.0)])
 def test_of_speeds_that_depend_on_how_many_are_there(
@@ -192,7 +192,7 @@ LOCKS = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "form", LOCKS, ids=lambda form: f"{form.kind}-{form.back_off}-{form.word}-{form.home}"
 )
@@ -230,7 +230,7 @@ def test_of_accesses_to_several_locks() -> None:
     check_same(builder.plan(), 6000)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", [1, 2, 3, 20])
 def test_of_permits(number: int) -> None:
     builder = Builder()
@@ -250,7 +250,7 @@ def test_of_permits(number: int) -> None:
     check_same(builder.plan(), 6000)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("monitor", ["door", None])
 @pytest.mark.parametrize("producing", [0.5, 2.0])
 def test_of_a_counter_beside_a_station(monitor: str | None, producing: float) -> None:

@@ -63,14 +63,14 @@ def test_one_server_by_pollaczek_and_khinchin(scv: float, load: float) -> None:
     assert holds(used, load)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("kind", "scv"), [("gamma", 2.0), ("uniform", 0.2)])
 def test_one_server_with_other_times(kind: str, scv: float) -> None:
     found = run(open_station(ServiceTime(kind, 0.5, scv)))
     assert holds(found.mean_time(), 0.5 + 0.25 * (1 + scv) / (2 * 0.5))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("servers", [2, 5])
 def test_several_servers_by_erlang(servers: int) -> None:
     offered = 0.7 * servers
@@ -80,7 +80,7 @@ def test_several_servers_by_erlang(servers: int) -> None:
     assert holds(found.mean_time(), 1 + waits / (servers - offered))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", ["ps", "lcfs-pr"])
 @pytest.mark.parametrize("scv", [0.0, 1.0, 4.0])
 def test_shared_or_preempted_service_does_not_notice_its_spread(
@@ -102,7 +102,7 @@ def two_classes(discipline: str) -> Plan:
     return builder.plan()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_priorities_by_cobham() -> None:
     found = run(two_classes("priority"), 800_000)
     left = 0.35 + 0.35
@@ -149,7 +149,7 @@ def machine_repair(population: int, servers: int, think: float, service: float) 
     return population / (thinking / think)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", [1, 3, 8])
 def test_permits_around_a_delay_are_machine_repair(number: int) -> None:
     builder = Builder()
@@ -167,7 +167,7 @@ def test_a_median_and_a_tail() -> None:
         assert holds(found.time_quantile(p), -math.log(1 - p))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
 @pytest.mark.parametrize(
     "make", [lambda: open_station(service_time(0.9, 1.0)), lambda: closed_network([1.0], 9, 5.0)[0]]

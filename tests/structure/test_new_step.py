@@ -72,7 +72,7 @@ def test_its_parameters_are_those_of_the_model() -> None:
     assert answer["time"].tolist() == [6.0, 8.0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_maximum_over_it_is_exact_nowhere_and_simulated_by_default() -> None:
     beside = fork(
         Until(Number(0.25), delay(1.0, name="left")), Until(Number(0.25), delay(1.0, name="right"))
@@ -92,7 +92,7 @@ def test_exact_answers_with_it_are_those_of_simulation(model: Model) -> None:
     assert simulated["utilization[disk]"] == pytest.approx(answer["utilization[disk]"], rel=0.02)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("method", "words"),
     [

@@ -108,7 +108,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_every_question_has_a_sentence_and_tables_that_say_how_each_row_was_computed(
     folder: Path,
 ) -> None:
@@ -136,7 +136,7 @@ def test_every_question_has_a_sentence_and_tables_that_say_how_each_row_was_comp
                     assert set(method.split(" and ")) <= KNOWN, (key, method)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_every_row_of_the_table_and_every_answer_of_json_says_its_method(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,7 +155,7 @@ def test_every_row_of_the_table_and_every_answer_of_json_says_its_method(
                 assert row["exact"] in ("yes", "no") or row["failed"], row
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_page_begins_with_what_was_found_and_ends_with_the_inputs(folder: Path) -> None:
     assert main(["run", "study.yaml", "--out", "here"]) == 0
     assert printed_lines(Path("here/report.md").read_text()) <= PAGE_LINES
@@ -166,7 +166,7 @@ def test_the_page_begins_with_what_was_found_and_ends_with_the_inputs(folder: Pa
     assert headings[-2:] == ["Cases", "Inputs"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_reports_make_a_gallery(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = "pictures: [{kind: bars, name: bars, title: Bars, cases: [base], stack: component}]\n"
     Path("study.yaml").write_text(

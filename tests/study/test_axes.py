@@ -17,7 +17,7 @@ def axis(folder: Path, written: str, path: str = "technology.wire") -> Axis:
     return prepare(str(folder / "x.yaml")).plans["vary"].axes[0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("written", "values"),
     [
@@ -47,7 +47,7 @@ def test_a_list_or_a_range_gives_its_values(
     assert found.values == pytest.approx(values, rel=1e-15)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("count", [2, 3, 7, 100, 700])
 @pytest.mark.parametrize("spacing", ["linear", "geometric"])
 def test_both_ends_are_in_a_range_to_the_bit(tmp_path: Path, count: int, spacing: str) -> None:
@@ -234,14 +234,14 @@ REFUSED = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("written", "problems"), REFUSED, ids=[each[0] for each in REFUSED])
 def test_each_refusal_word_for_word(tmp_path: Path, written: str, problems: list[str]) -> None:
     found = refused(tmp_path, study(f"vary: {{{written}}}"))
     assert [each[: len(problem)] for each, problem in zip(found, problems, strict=True)] == problems
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_one_odd_value_of_many_is_found(tmp_path: Path) -> None:
     numbers = [str(number) for number in range(2, 700)]
     for odd, problem in (

@@ -14,7 +14,7 @@ from slipstick.study.catalogue import catalogue_entry, catalogue_lines, known_ki
 from tests.specs import DESIGN
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_everything_is_listed_with_its_title() -> None:
     lines = catalogue_lines()
     assert list(dict.fromkeys(each.kind for each in lines)) == known_kinds()

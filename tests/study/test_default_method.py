@@ -95,7 +95,7 @@ def test_no_row_of_a_shipped_model_is_out_of_its_bounds_without_a_mark(name: str
             assert not beyond or row in found.provenance.outside, (value, row)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_contention_is_in_the_answer_without_any_option(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,7 +120,7 @@ def test_contention_is_in_the_answer_without_any_option(
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_row_below_its_bound_says_so_in_the_row(tmp_path: Path) -> None:
     text = (
         "study: 1\nbase: {model: lock-and-bus, method: closed-form}\nvary: {population.processors:"
@@ -141,7 +141,7 @@ cycle: [{name: think, delay: work}, {name: ask, service: bus, time: 1 ms}]
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_row_of_which_no_error_is_promised_says_what_was_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,7 +178,7 @@ def test_a_row_of_which_no_error_is_promised_says_what_was_measured(
 THINK, ASK = delay(9.0, name="think", scv=1.0), service("bus", 1.0, scv=1.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("cycle", "promised", "answering"),
     [

@@ -169,7 +169,7 @@ def test_every_part_of_an_answer_can_be_kept() -> None:
     assert (type(again.failed), type(again.notes[0])) == (Saturated, MissingValue)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "body",
     [
@@ -212,7 +212,7 @@ def test_a_row_of_another_type_is_a_damaged_one(value: object, tmp_path: Path) -
         assert journal.find(block, Limits()) is None
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_file_that_is_damaged_inside_is_made_anew_and_the_points_are_solved(
     tmp_path: Path,
 ) -> None:
@@ -326,7 +326,7 @@ def test_points_of_questions_are_not_counted_against_those_of_sweeps(
     assert capsys.readouterr().out.startswith("9 of 10 points are stored, 1 of them without")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_run_goes_on_from_what_is_kept_and_says_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -380,7 +380,7 @@ def test_what_is_wrong_with_an_engine_is_told(
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_dask_cluster_gives_the_same_points() -> None:
     distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     given = blocks(1, 2, 3, 4, 5)
@@ -460,7 +460,7 @@ def test_a_cluster_that_is_not_there_is_told(
 REPLICATED = Simulation(seed=2, cycles=6000, replications=4, kernel="plain")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: Path) -> None:
     (block,) = blocks(5)
     block = replace(
@@ -482,7 +482,7 @@ def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: 
         }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_killed_run_of_one_point_goes_on_with_its_replications(tmp_path: Path) -> None:
     (block,) = blocks(5)
     block = replace(

@@ -58,7 +58,7 @@ def test_an_explanation_compiles_and_expands_nothing_beyond_what_it_prints(
     assert sum(printed.out.count(f"\n    {letter}[") for letter in "XR") >= len(quotients)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_no_network_is_expanded_further_than_its_equation_is_long(
     quotients: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

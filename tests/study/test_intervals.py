@@ -124,7 +124,7 @@ def test_tables_csv_and_json_of_cases_and_sweeps(
             assert all(each["low"] <= value <= each["high"] for each, value in ends)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_every_part_of_a_simulated_account_has_an_interval(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

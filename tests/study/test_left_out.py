@@ -31,7 +31,7 @@ MODELS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", MODELS)
 def test_no_method_answers_exactly(name: str, tmp_path: Path) -> None:
     text, methods = MODELS[name]

@@ -41,7 +41,7 @@ def by_the_equations(
     return time
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("between", [0.25, 1.0, 4.0])
 @pytest.mark.parametrize("scv", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("population", [2, 16])

@@ -52,7 +52,7 @@ def study(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_first_value_is_asked_for_where_nobody_says(
     study: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,7 +93,7 @@ def test_methods_are_an_axis(study: Path) -> None:
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_simulation_is_a_method_like_any_other(study: Path) -> None:
     study.write_text(
         "study: 1\nbase: {model: bolch-8-4, simulation.seed: 1, simulation.precision: 5%}\n"
@@ -158,7 +158,7 @@ def run_with(study: Path, setting: str) -> float:
     return value
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
@@ -248,7 +248,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_knows_networks(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(shlex.split(command)) == 0
@@ -311,7 +311,7 @@ stations: {door: {service: {guests: 1 s}, capacity: 2}}
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_transient_values_are_swept_sought_and_solved_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -377,7 +377,7 @@ def test_a_transient_value_beside_estimates_is_none_of_them(tmp_path: Path) -> N
     assert [each.tolist() for each in found.sweeps[0].ends(asked)] == [[pytest.approx(3.0)]] * 2
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "most", [MOST_VALUES_CHECKED, 2]
 )  # of more values no model is built for each

@@ -34,7 +34,7 @@ SAMPLE = (
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_their_own_numbers(
     tmp_path: Path,
 ) -> None:

@@ -49,7 +49,7 @@ def test_there_is_one_of_each_kind() -> None:
     assert ONE_OF_EACH.keys() == KINDS.keys()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("kind", "name"), ONE_OF_EACH.items())
 def test_check_and_show_find_every_kind_by_name_and_by_path(
     folder: Path, kind: str, name: str
@@ -63,7 +63,7 @@ def test_check_and_show_find_every_kind_by_name_and_by_path(
         )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("kind", "name"), [("activity", "lock-and-bus"), ("queueing-network", "central-server")]
 )
@@ -98,7 +98,7 @@ def test_a_path_in_an_option_starts_from_the_current_folder(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_two_files_of_one_name_have_a_hash_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,7 +51,7 @@ def ran(jobs: int = 1) -> Results:
     return run(prepare("study.yaml"), engine=Engine(jobs=jobs))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_method_is_a_setting_like_any_other(folder: Path) -> None:
     results = ran()
     assert {name: answer.method for name, answer in results.cases.items()} == {
@@ -73,7 +73,7 @@ def test_the_method_is_a_setting_like_any_other(folder: Path) -> None:
     assert results.timelines["line"].spans
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_results_do_not_depend_on_the_number_of_workers(folder: Path) -> None:
     one, three = ran(), ran(jobs=3)
     for alone, together in zip(one.sweeps, three.sweeps, strict=True):
@@ -82,7 +82,7 @@ def test_the_results_do_not_depend_on_the_number_of_workers(folder: Path) -> Non
             assert np.array_equal(column, together.columns[name], equal_nan=True)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_ranking_by_simulation_has_shares_by_differences(folder: Path) -> None:
     ranking = result_of(ran(), RankResult).rankings[0]
     assert {parameter(row) for row in ranking.rows} == {"cycle.work.delay", "cycle.ask.time"}
@@ -119,7 +119,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_is_named_before_anything_is_solved(
     folder: Path, old: str, new: str, words: str

@@ -157,7 +157,7 @@ def test_memory_behind_cxl_by_the_recursion_over_cores() -> None:
         assert found[name] == pytest.approx(32 / throughput, rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_ten_years_of_page_sharing_by_rates_of_each_technology() -> None:
     today = solve(
         "dvsm/application",
@@ -270,7 +270,7 @@ def _micro_batch(
     return layers * (layer + attention), words
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("name", "width", "layers", "stages", "again"),
     [
@@ -312,7 +312,7 @@ def test_products_of_a_training_step_by_hand(
         assert found["busy"] == pytest.approx(sequences * published / RATE)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("size", "measured"),
     [
@@ -336,7 +336,7 @@ def test_all_reduces_in_a_node_take_the_measured_times_of_their_sizes(
     assert found["time"] == pytest.approx(measured * 1e-6, rel=0.005)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("case", "micro_batches", "passes"), [("data-1024", 28, 6), ("gpus-512-split", 512, 2)]
 )
@@ -367,7 +367,7 @@ def test_stages_pass_pieces_and_gather_them_in_the_node_unless_sequences_are_spl
     assert found["account[pipeline]"] == pytest.approx((micro_batches + fill) * passes * one)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("near", "placement"), [(0, "network"), (1, "node")])
 def test_tokens_go_to_experts_over_the_links_of_the_node_or_between_nodes(
     tmp_path: Path, near: int, placement: str
@@ -388,7 +388,7 @@ def test_tokens_go_to_experts_over_the_links_of_the_node_or_between_nodes(
     assert answer["account[experts]"] == pytest.approx(3 * 6 * one)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_gradients_that_are_summed_after_the_backward_pass_are_not_hidden() -> None:
     settings = {"parameters.data": 2, "parameters.batch": 8}
     sums = {

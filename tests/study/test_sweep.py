@@ -81,7 +81,7 @@ def test_too_many_points_are_refused(tmp_path: Path) -> None:
     assert len(refused(tmp_path, text + "limits: {points: 1e6}\n")) == 1
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_condition_leaves_points_out(tmp_path: Path) -> None:
     axes = "axes: {parts: [1, 2, 3], reply: [20 B, 4120 B]}"
     found = sweep(
@@ -118,7 +118,7 @@ def test_a_condition_is_refused_where_it_stands(tmp_path: Path, where: str, mess
     assert message in problem or where.startswith("__")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_names_numbers_and_specs_in_place_can_be_axes(tmp_path: Path) -> None:
     networks = "[fast-ethernet, atm-oc3, {extends: atm-oc3, adapter: 1 us}]"
     found = sweep(
@@ -188,7 +188,7 @@ def test_a_point_of_a_sweep_has_the_bits_of_the_point_alone(tmp_path: Path) -> N
         assert answer.point == answer.given == at
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_fast_road_for_the_time_alone_gives_the_same_bits(tmp_path: Path) -> None:
     line = "vary: {s: {axes: {reply: {from: 1 B, to: 40000 B, step: 1 B}}}}"
     fast = sweep(tmp_path, line)
@@ -198,7 +198,7 @@ def test_the_fast_road_for_the_time_alone_gives_the_same_bits(tmp_path: Path) ->
     assert np.array_equal(fast.columns["time"], slow.columns["time"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_results_do_not_depend_on_how_many_are_solved_side_by_side(tmp_path: Path) -> None:
     text = study(
         "cases: {atm: {machine: rs6000-43p-atm}}",
@@ -339,7 +339,7 @@ def test_an_item_goes_by_name_or_by_number_and_is_reported_by_name(tmp_path: Pat
     assert by_name.columns["time"].tolist() == by_number.columns["time"].tolist() == [1e-3, 2e-3]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_whole_and_a_part_of_it_may_vary_together_in_either_order(tmp_path: Path) -> None:
     network, adapter = (
         "machine.network: [fast-ethernet, atm-oc3]",

@@ -241,7 +241,7 @@ def test_the_noise_of_a_fit_adds_to_the_intervals_of_points_by_its_square(folder
         assert end == pytest.approx(time + sign * np.hypot(of_fit, of_noise), rel=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_choice_is_undecided_only_where_the_same_draws_differ(folder: Path) -> None:
     """One part is the best of work + parts * start whatever the work is, though intervals overlap;
     of work / parts + parts * start it depends on the work.
@@ -263,7 +263,7 @@ def test_a_choice_is_undecided_only_where_the_same_draws_differ(folder: Path) ->
     assert "undecided within the ranges against parameters.n = " in words
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_limit_is_undecided_within_the_ranges(folder: Path) -> None:
     text = STUDY.replace("1 s", "5.5 ms") + "rank: {cases: [base]}\nseek:\n"
     text += "  n: {cases: [base], of: parameters.n, from: 1, to: 1.1, where: time >= 5.05 ms}\n"
@@ -349,7 +349,7 @@ cycle:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_ranges_of_a_simulation_cost_few_runs_and_have_the_ends_of_the_exact_method(
     folder: Path,
 ) -> None:
@@ -482,7 +482,7 @@ cycle:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_ranges_go_on_where_only_simulation_answers(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

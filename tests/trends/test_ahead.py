@@ -88,7 +88,7 @@ def gains(kind: str, start: float, end: float) -> dict[str, float]:
     return {name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in rates.items()}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "kind", ["gpu-bf16", "gpu-fp16", "gpu-fp8", "gpu-fp4", "gpu-fp64", "socket", "core"]
 )
@@ -112,7 +112,7 @@ def test_a_gpu_and_a_core_compute_along_other_series() -> None:
     assert gpu["wire"] == core["wire"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("end", [2027, 2034])
 def test_a_machine_of_a_year_is_the_projection_to_it(folder: Path, end: int) -> None:
     text = f"answer: [time]\n{PROJECT}".replace("2034", str(end))
@@ -265,7 +265,7 @@ def test_a_file_of_a_machine_of_a_year_is_not_compared_with_the_keys_of_a_machin
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_each_case_starts_in_the_year_of_its_machine_and_all_are_projected(folder: Path) -> None:
     Path("new.yaml").write_text(
         MACHINE.replace("kind: KIND, ", "kind: gpu-bf16, ")
@@ -318,7 +318,7 @@ def test_a_machine_that_does_not_tell_its_processors_is_taken_for_cores(folder: 
     assert any("is taken for a core (processors.kind)" in each for each in words)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_with_what_was_known_earlier_the_rates_are_others(folder: Path) -> None:
     write("gpu-fp32", first=2015)
     text = "answer: [time]\nproject: {trends: [measured], years: [2015, 2025], as_of: 2015}\n"
@@ -331,7 +331,7 @@ def test_with_what_was_known_earlier_the_rates_are_others(folder: Path) -> None:
         projection(text.replace("as_of: 2015", "as_of: 1980"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_most_that_processors_save_is_what_the_model_says(folder: Path) -> None:
     (track,) = projection(f"answer: [time]\n{PROJECT}").tracks
     columns = {share.name: share.share_by_year[-1] for share in track.shares}
@@ -363,7 +363,7 @@ def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
     assert crossing_year_text(2006.1, 2006.1, 2006.1, 1.0) == "2006.1"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> None:
     # More flops and a slower memory, which gets better sooner than a core.
     write("core")
@@ -389,7 +389,7 @@ def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> Non
     assert sentence.startswith(f"Other takes less time than base from {overtaking.year:.0f} on")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_watched_condition_may_have_words_and_parameters(folder: Path) -> None:
     text = (
         "answer: [time]\nproject: {trends: [measured], years: {from: 2020, to: 2034, step: 2},"

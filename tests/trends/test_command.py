@@ -102,7 +102,7 @@ def test_what_has_no_points_is_refused(
     assert words in errors
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_back_test_counts_what_the_predictions_say(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -139,7 +139,7 @@ def test_options_of_the_text_are_refused_beside_json(
     assert not path.exists()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_choice_is_the_best_of_what_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slipstick_rates.series.TRIED_DAMPINGS", (0.06, 0.07))
     monkeypatch.setattr("slipstick_rates.series.TRIED_WALKS", (0.02, 0.04))

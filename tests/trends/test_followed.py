@@ -117,7 +117,7 @@ def test_a_case_with_another_value_follows_the_same_series() -> None:
     assert dear.sweep.columns[spent] == pytest.approx(3 * base.sweep.columns[spent])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("change", "spent"),
     [

@@ -60,7 +60,7 @@ def projection(text: str = PROJECT, base: str = "{model: model.yaml}", jobs: int
     return result_of(found(text, base=base, jobs=jobs), ProjectResult).projection
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_year_is_the_case_with_its_technology_set_by_hand(folder: Path) -> None:
     (track,) = projection().tracks
     for year, time, efficiency in zip(
@@ -119,7 +119,7 @@ def test_a_case_starts_from_its_own_technology(folder: Path) -> None:
     assert track.sweep.columns["time"][1] == pytest.approx(alone(**given))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_band_is_that_of_the_one_rate_that_is_drawn(folder: Path) -> None:
     (track,) = projection().tracks
     for index, year in enumerate(range(2005, 2026, 5)):
@@ -183,7 +183,7 @@ def test_which_class_reigns_and_which_rates_are_guesses_or_outside(folder: Path)
     assert made.rates[1].low == pytest.approx(stats.lognorm(0.1, scale=1.1).ppf(0.05))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_result_is_the_same_for_any_number_of_workers_and_of_cases(folder: Path) -> None:
     one, four = projection().tracks[0], projection(jobs=4).tracks[0]
     assert one.sweep["low[time]"].tolist() == four.sweep["low[time]"].tolist()
@@ -198,7 +198,7 @@ def test_the_result_is_the_same_for_any_number_of_workers_and_of_cases(folder: P
     assert other.sweep["low[time]"] == pytest.approx(one.sweep["low[time]"], rel=2e-3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_other_methods_go_along_as_well(folder: Path) -> None:
     few = PROJECT.replace("samples: 1024", "samples: 0")
     closed = projection(few).tracks[0]
@@ -233,7 +233,7 @@ def test_the_technology_of_2002_is_what_the_milestones_make_of_1996(folder: Path
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -341,7 +341,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_is_named_before_anything_is_solved(
     folder: Path, old: str, new: str, words: str
@@ -373,7 +373,7 @@ def test_what_has_no_classes_of_cost_is_refused(folder: Path) -> None:
         check_file(Path("study.yaml"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_picture_of_a_value_that_is_not_there_names_those_that_are(folder: Path) -> None:
     sample = (
         "sample: {of: {parameters.memory: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples:"
@@ -395,7 +395,7 @@ def test_a_picture_of_a_value_that_is_not_there_names_those_that_are(folder: Pat
         result_of(results, SampleResult).draw(histogram, {})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: Path) -> None:
     spec = ProjectionPictureSpec.model_validate(
         {"name": "x", "title": "x", "kind": "projection", "y": ["time"]}
@@ -455,7 +455,7 @@ def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
     assert np.all(np.diff(track.sweep.columns["time"]) < 0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_factors_of_the_processors_are_the_years_in_which_they_come(folder: Path) -> None:
     asked = PROJECT.replace(YEARS, f"factors: [0.5, 1, 2, {1.4**5 * 1.1!r}]")
     by_factor, by_year = (
@@ -559,7 +559,7 @@ def test_factors_come_along_one_trend(folder: Path) -> None:
         projection(text)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_ranges_of_settings_are_named_where_the_middle_stands_for_them(folder: Path) -> None:
     base = "{model: model.yaml, parameters.memory: 1 ms .. 9 ms}"
     results = found(PROJECT, base=base)
@@ -667,7 +667,7 @@ def test_of_many_rates_whose_data_end_early_the_first_is_told(folder: Path) -> N
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_cases_with_one_share_are_not_called_lowest_and_highest(folder: Path) -> None:
     cases = "cases: {again: {}, too: {}}\n"
     result = result_of(
@@ -676,7 +676,7 @@ def test_cases_with_one_share_are_not_called_lowest_and_highest(folder: Path) ->
     assert not any("lowest" in text for text in result.headline(Words({})))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_band_that_includes_the_first_value_says_that_nothing_may_change(folder: Path) -> None:
     """The direction of the change is that of the rates as stated, and the band doubts it."""
     result = result_of(found(PROJECT), ProjectResult)
@@ -695,7 +695,7 @@ def test_a_band_that_includes_the_first_value_says_that_nothing_may_change(folde
     assert re.match(f"from 2005 to 2025 time probably {rest}", sentence(1.01))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("change", [1.0, 0.9])
 def test_a_share_that_stays_is_not_said_to_change_perhaps_nowhere(
     folder: Path, change: float
@@ -718,7 +718,7 @@ def test_a_share_that_stays_is_not_said_to_change_perhaps_nowhere(
     assert f"by 2025 efficiency {moves}: the lowest is" in text
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_case_of_other_work_stands_beside_the_first_also_with_its_years_ahead(
     folder: Path,
 ) -> None:

@@ -117,7 +117,7 @@ def test_points_are_those_solved_alone(folder: Path) -> None:
     assert outcome.stated == pytest.approx(alone("efficiency"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_result_is_the_same_for_any_number_of_workers(folder: Path) -> None:
     mean_value = "{model: model.yaml, method: mean-value}"
     one, four = (sampling(base=mean_value, jobs=jobs).outcomes[0] for jobs in (1, 4))
@@ -168,7 +168,7 @@ def test_a_class_of_cost_is_sampled_around_its_middle(folder: Path) -> None:
     assert [(each.first_order, each.total) for each in outcome.influences] == [(1.0, 1.0)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,7 +55,7 @@ def time(rate: float, factor: float, year: float) -> float | None:
     return 1 / (service_rate - rate) if service_rate > rate else None
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_year_that_is_named_is_where_the_condition_or_its_answer_begins(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -101,7 +101,7 @@ def test_a_case_that_is_passed_again_is_not_said_to_be_faster_from_then_on() -> 
     assert overtaking_sentence(ahead, 2020.0) == "new takes less time than old from 2008 to 2015.5"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("title", "asked", "years"),
     [

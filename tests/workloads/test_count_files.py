@@ -95,7 +95,7 @@ def test_wrong_counts_are_refused(tmp_path: Path, change: tuple[str, str], messa
     assert message in str(caught.value)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_machine_that_is_not_that_of_the_counts_is_noted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,7 +75,7 @@ def test_a_record_of_all_accesses_gives_the_counts_of_its_program(tmp_path: Path
     assert found.to_dict() == compact(run(program)).to_dict()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_command_writes_a_file_that_a_model_takes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

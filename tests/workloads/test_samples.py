@@ -32,7 +32,7 @@ GIVEN: dict[str, list[dict[str, InputValue | float]]] = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("name", "given"), [(name, given) for name, several in GIVEN.items() for given in several]
 )

@@ -20,7 +20,7 @@ ASKING = "statements:\n  s: {says: x, value: '%s', of: [one], about: 1, within: 
 FILES = Path(__file__).parents[1] / "traces" / "files"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_simulated_run_is_shown_and_drawn(
     view: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -58,7 +58,7 @@ def test_json_holds_every_view_whole(capsys: pytest.CaptureFixture[str]) -> None
     assert document["answer"]["values"]["concurrency"]["value"] == pytest.approx(1.65)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_pictures_have_the_figures_of_a_matrix_and_say_which_lines_coincide(tmp_path: Path) -> None:
     path = str(FILES / "records.csv")
     for view in ("matrix", "contention"):
@@ -234,7 +234,7 @@ def test_a_check_knows_the_values_of_a_run_by_their_kind_and_simulates_nothing(
     prepare(asking("contention[door]"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("trace", "said"),
     [
@@ -312,7 +312,7 @@ def test_a_value_that_a_part_of_a_trace_lacks_is_refused_before_a_run(
         prepare(path)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize(
     "more", ["", ", to: 1 ms", ", useful: [busy, 'lock:door'], machine: bbn-gp1000"]

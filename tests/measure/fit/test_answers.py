@@ -10,7 +10,7 @@ from slipstick_measure.fit.formula import Timings
 from tests.measure.fit.truths import TRUTHS, noisy
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_the_data_leave_has_intervals_and_the_rest_has_none() -> None:
     found = fits(noisy(TRUTHS["coherency"], 0), p=[16, 64], intervals=IntervalSettings(draws=40))
     best, *others = [answer for answer in found.answers if not answer.failed]
@@ -108,6 +108,7 @@ def test_the_size_needed_has_an_interval_that_holds_the_truth(by: str, efficienc
         assert needed.low == pytest.approx(size_of(1 / (1 + lost(efficiency) / ratio)), rel=1e-6)
 
 
+@pytest.mark.turns(4)
 def test_the_efficient_processors_have_the_interval_of_the_predicted_efficiency() -> None:
     """On as many processors as the interval begins with, even the low end of the efficiency reaches
     the goal; on one more it does not; and the high end accordingly.

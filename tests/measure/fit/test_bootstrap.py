@@ -63,7 +63,7 @@ def test_without_observations_to_spare_there_is_no_interval() -> None:
     assert fitted.scatter == np.inf
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_draws_spread_as_least_squares_say() -> None:
     # Six data and two parameters: residuals that were not made larger would make intervals narrower
     # by a third, and residuals made smaller by half.

@@ -25,7 +25,7 @@ from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy
 FAR = np.array([64.0, 128.0])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", TRUTHS)
 def test_the_truth_is_recovered_from_exact_timings(name: str) -> None:
     truth = TRUTHS[name]
@@ -59,7 +59,7 @@ def test_the_criterion_is_that_of_hurvich_and_tsai(name: str) -> None:
     assert fitted.aicc == pytest.approx(criterion)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_mechanism_predicts_what_curves_miss(seed: int) -> None:
     """Think time 9, one lock with service 1, 1% noise, p = 1 to 32: the queue is within 3% at 64
@@ -93,7 +93,7 @@ def test_a_curve_is_preferred_where_it_is_right_and_the_queue_is_not(name: str, 
     assert queue.fitted_formula.predict(FAR)[1] < 0.7 * truth.time(FAR)[1]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_cannot_be_told_apart_is_said_with_what_it_matters() -> None:
     truth = TRUTHS["serial part"]
     p = np.repeat([1.0, 2, 3, 4], 3)
@@ -108,7 +108,7 @@ def test_what_cannot_be_told_apart_is_said_with_what_it_matters() -> None:
     assert all(each.criterion_difference < LEAST_CRITERION_DIFFERENCE for each in found.rivals)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_largest_runs_are_left_out_and_predicted() -> None:
     found = compare(noisy(TRUTHS["lock"], 0))
     assert [each.step_ratio for each in found.best.tests] == [2, 4]
@@ -118,7 +118,7 @@ def test_the_largest_runs_are_left_out_and_predicted() -> None:
     assert missed["queue-1"] < 0.03 < missed["amdahl"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_warning_says_how_far_and_what_is_known_of_the_error() -> None:
     found = compare(noisy(TRUTHS["lock"], 0))
     assert found.warning(32) == ""
@@ -135,7 +135,7 @@ def test_a_warning_says_how_far_and_what_is_known_of_the_error() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_the_data_cannot_test_is_not_predicted() -> None:
     """As large a step needs runs inside the data, more than the best family has parameters."""
     found = compare(noisy(TRUTHS["serial part"], 0), ["amdahl"], [2, 4, 8, 16])
@@ -162,7 +162,7 @@ def harmonic(p: Array) -> Array:
     return np.array([0.8 + 0.2 * np.sum(1 / np.arange(1, each + 1)) for each in p]) / p
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_interval_carries_the_doubt_about_the_form() -> None:
     """The best family alone encloses one of these times in four; all of them by weight enclose
     most.
@@ -193,7 +193,7 @@ def test_a_slower_second_node_is_not_taken_for_a_queue_that_saturates(
         assert low <= two_nodes(np.array([processors]))[0] <= high
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_plateau_that_rows_show_narrows_the_interval() -> None:
     """A law of the caller's choice is surer yet: losses are not taken to grow beyond it."""
     timings = noisy(TRUTHS["lock"], 2)
@@ -203,7 +203,7 @@ def test_a_plateau_that_rows_show_narrows_the_interval() -> None:
     assert most / least < high / low < 1.4 * most / least
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_families_of_equal_evidence_share_the_interval() -> None:
     found = compare(noisy(TRUTHS["serial part"], 2, noise=0.05, p=np.repeat([1.0, 2, 4, 8], 3)))
     low, high = found.predict(16, 0.95)
@@ -225,7 +225,7 @@ def test_families_of_equal_evidence_share_the_interval() -> None:
     assert nearer < farther
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_else_is_asked_for_changes_no_interval() -> None:
     data = noisy(TRUTHS["lock"], 0)
     assert compare(data, ["queue-1", "usl"], [2, 4, 8]).predict(64, 0.9) == compare(
@@ -233,7 +233,7 @@ def test_what_else_is_asked_for_changes_no_interval() -> None:
     ).predict(64, 0.9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_criterion_that_prediction_contradicts_is_not_believed() -> None:
     """A jump at the largest runs, which no family holds."""
     p = MEASURED
@@ -243,7 +243,7 @@ def test_a_criterion_that_prediction_contradicts_is_not_believed() -> None:
     assert found.best.largest_runs_error > 0.1 or "rely on neither" in found.verdict()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_too_little_data_is_said() -> None:
     one = Timings(np.ones(5), np.ones(5), np.full(5, 3.0))
     with pytest.raises(NoAnswerError) as caught:
@@ -310,7 +310,7 @@ def test_a_fit_of_an_error_beyond_all_numbers_predicts_nothing() -> None:
     assert not any(name.startswith("time[") for answer in found.answers for name in answer.values)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_bend_is_the_distance_from_the_line_through_the_last_two_numbers() -> None:
     """Time falls as 1 + 7 / p, and the last two rows as a power of p."""
     p = np.array([1.0, 2, 4, 8, 16])
@@ -400,7 +400,7 @@ def ocean_time(p: Array) -> Array:
     return 2380 / p + 21 + 3.1 * np.log2(p) + 0.55 * p
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(6))
 def test_laws_beside_the_best_one_of_the_smaller_rows_predict(seed: int) -> None:
     """Of a serial part with a term in log2 p and one in p, several laws are near the best."""
@@ -414,7 +414,7 @@ def test_laws_beside_the_best_one_of_the_smaller_rows_predict(seed: int) -> None
     assert (efficient.low or np.inf) <= 30 <= (efficient.high or np.inf)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_node_that_is_slower_is_no_law(seed: int) -> None:
     def time(p: Array) -> Array:
@@ -424,7 +424,7 @@ def test_a_node_that_is_slower_is_no_law(seed: int) -> None:
     assert not fits(rows, p=[32.0]).has_law
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_law_that_misses_the_rows_is_left_out_and_named() -> None:
     """The best criterion is of no use to a law that misses the largest rows."""
     rows = compare(noisy(TRUTHS["serial part"], 1, 0.02))
@@ -442,7 +442,7 @@ def test_a_law_that_misses_the_rows_is_left_out_and_named() -> None:
     assert f"; {best.name} is left out: it misses the largest rows" in compared.verdict()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("noise", [0.002, 0.03])
 def test_limits_are_stated_up_to_a_useful_prediction(noise: float) -> None:
     p = np.repeat([1.0, 2, 4, 8, 12], 3)

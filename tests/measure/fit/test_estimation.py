@@ -103,7 +103,7 @@ def test_a_truth_comes_back_with_its_units(tmp_path: Path) -> None:
     assert "No group was left out" in estimation_text(estimated)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_noise_is_assumed_where_no_row_is_left_over(tmp_path: Path) -> None:
     """Two rows meet two parameters exactly, which says nothing of their noise; of few rows the
     intervals are those of Student.
@@ -222,7 +222,7 @@ def test_what_the_rows_do_not_tell_is_named(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("method", ["mean-value", "simulation"])
 def test_a_model_without_a_closed_form(tmp_path: Path, method: str) -> None:
     """Nine at work and one at the lock: the times are those of the machine repairman."""

@@ -37,7 +37,7 @@ def assert_bounded(rates: Array) -> None:
         assert low * (1 - 1e-9) <= number / rate <= high * (1 + 1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_closed_networks_lie_within(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -84,7 +84,7 @@ def test_other_rows_have_no_bounds(other: Timings) -> None:
     assert growth_bounds(other, 0.0) is None
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("servers", "member", "rate", "bounded"),
     [
@@ -102,7 +102,7 @@ def test_bounds_are_of_one_machine(
     assert bool(found.intervals_by_bounds([32.0], 0.9)) == bounded
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_predictions_of_throughputs_are_throughputs() -> None:
     rates = 100 * np.array([1.0, 2, 4, 8, 16]) / (1 + 0.05 * (np.array([1.0, 2, 4, 8, 16]) - 1))
     told = replace(rows(rates * 1e9, servers=None), member="thread", rate=("GB/s", 1e9))
@@ -122,7 +122,7 @@ def test_predictions_of_throughputs_are_throughputs() -> None:
     assert "no law describes them" in warning
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_rows_that_no_law_describes_have_an_interval() -> None:
     fitting = fits(rows(COLD), p=[32, 64])
     assert not fitting.has_law
@@ -138,7 +138,7 @@ def test_rows_that_no_law_describes_have_an_interval() -> None:
     assert "no prediction at 32 processors" not in text
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_bounds_replace_wider_laws_only() -> None:
     p = 2.0 ** np.arange(5)
     straight = compare(rows(100 * p / (1 + 0.05 * (p - 1))))
@@ -178,7 +178,7 @@ def test_elasticities_go_on_growing_up_to_that_of_a_lock_with_costs_of_pairs() -
     assert longest(steep, 64) == pytest.approx(steep[-1] * 2**3 / 64, rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", [91011, 91033])
 def test_a_lock_that_slows_with_pairs_is_held_or_refused(seed: int) -> None:
     """Laws took these rows for a queue that saturates, and were 22 to 152 % off."""
@@ -200,7 +200,7 @@ def test_a_plateau_that_rows_show_is_not_taken_to_fall_much() -> None:
     assert min(close, apart) < 64 * 1.6 < max(close, apart)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_laws_that_the_caller_chose_are_not_widened() -> None:
     timings = noisy(TRUTHS["serial part"], 2)
     free, named = compare(timings), compare(timings, ["amdahl"])

@@ -69,7 +69,7 @@ def test_a_known_station_is_found(servers: int, scv: float) -> None:
     assert "saturates at 100 /s" in saturated.reason
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_predictions_enclose_what_comes_beyond_the_rows() -> None:
     """Of truths that the model has not: an scv between those tried, and two stations."""
     truths: list[Callable[[float], float]] = [
@@ -97,7 +97,7 @@ def users_test(demands: tuple[float, ...], counts: tuple[int, ...]) -> LoadTest:
     return LoadTest("users.csv", tuple(rows))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_users_who_think_are_those_of_a_closed_network() -> None:
     found = fit_loads(users_test((0.01,), (5, 40, 80, 100)), [150.0])
     assert found.think == pytest.approx(1.0)
@@ -110,7 +110,7 @@ def test_users_who_think_are_those_of_a_closed_network() -> None:
     assert "and a second one with 100% of its demand" in load_fit_text(twin.result())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_one_user_is_no_users() -> None:
     text = load_fit_text(fit_loads(users_test((0.01,), (1, 40, 80, 100)), [150.0]).result())
     assert " at 1 user to " in text
@@ -137,7 +137,7 @@ def test_rows_that_completed_less_than_was_offered_are_left_out() -> None:
     assert "Left out: 150 /s offered" in load_fit_text(found.result())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_rows_that_no_station_explains_are_said_to_be_so() -> None:
     test = noisy(RATES, [0.02, 0.01, 0.03, 0.01, 0.02, 0.01])
     found = fit_loads(test, [95.0])
@@ -218,7 +218,7 @@ def test_the_command_fits_and_import_makes_the_network(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_picture_has_the_rows_the_stations_and_the_predictions(tmp_path: Path) -> None:
     (tmp_path / "load.csv").write_text(TABLE)
     test = load_test([tmp_path / "load.csv"], [Hints()])

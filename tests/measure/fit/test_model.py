@@ -60,7 +60,7 @@ def saved(folder: Path, text: str, name: str = "door.yaml") -> str:
     return str(folder / name)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_activity_by_mean_value_finds_the_lock_and_is_a_closed_queue(tmp_path: Path) -> None:
     settings: dict[str, object] = {"model": saved(tmp_path, LOCK), "method": "mean-value"}
     model = family(settings, "parameters.work", "parameters.critical=1 ms..20 s")
@@ -73,7 +73,7 @@ def test_an_activity_by_mean_value_finds_the_lock_and_is_a_closed_queue(tmp_path
     assert {each.name for each in found.rivals} == {"door", "queue-1"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_network_and_a_shared_work_of_many_cycles() -> None:
     """A hundred cycles shared by all processors take 100 C(p) / p."""
     free = "classes.jobs.think_time", "stations.cpu.service.jobs"

@@ -7,7 +7,7 @@ import pytest
 from slipstick_measure.fit.columns import unit_at_end_of_name
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("heading", "expected_unit", "unit"),
     [

@@ -64,7 +64,7 @@ def _by_recursion(outside: float, demands: list[float], customers: int) -> float
     return customers / rate
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("outside", [0.0, 3.0, 700.0, 2e5])
 @pytest.mark.parametrize(
     "demands",

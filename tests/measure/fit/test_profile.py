@@ -29,7 +29,7 @@ def test_a_single_factor_has_the_interval_of_the_textbook() -> None:
     assert np.log(there.high / there.value) == pytest.approx(width, rel=0.35)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", ["lock", "coherency", "p log p latency"])
 def test_the_profile_and_the_bootstrap_agree(name: str) -> None:
     fitted = fit(FAMILIES[TRUTHS[name].family], noisy(TRUTHS[name], 0))
@@ -45,7 +45,7 @@ def test_the_profile_and_the_bootstrap_agree(name: str) -> None:
         assert ours.high - ours.low == pytest.approx(theirs.high - theirs.low, rel=0.5)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_profiles_cover_at_the_stated_rate() -> None:
     truth = TRUTHS["coherency"]
     covered = dict.fromkeys(truth.parameters, 0)
@@ -57,7 +57,7 @@ def test_profiles_cover_at_the_stated_rate() -> None:
     assert min(covered.values()) < 30, covered
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_profile_from_a_bound_is_the_least_that_a_grid_finds() -> None:
     """Four processors of a lock: the best contention is 0, but the least time far out needs some
     of it.

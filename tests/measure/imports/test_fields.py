@@ -205,7 +205,7 @@ def test_a_field_of_xml_becomes_what_its_table_says(tag: str, name: str, kind: s
     assert any(changes) == (kind == READ)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", [name for name in XML_ELEMENTS if XML_ELEMENTS[name] == EQUAL])
 def test_an_element_of_results_changes_nothing(kind: str) -> None:
     end = 'underrelax_coeff="0.9"/>'
@@ -214,7 +214,7 @@ def test_an_element_of_results_changes_nothing(kind: str) -> None:
     assert _read(within) == _read(SHOP)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("element", "name"),
     [
@@ -376,7 +376,7 @@ ROWS = {
 """A row of each kind in the text form, and what it is changed to."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("section", "letter", "kind"),
     [
@@ -403,7 +403,7 @@ def test_a_row_of_text_that_is_not_known_is_refused(row: str) -> None:
     assert "is due" in str(_outcome(TEXT.replace("F e k", f"{row}\nF e k")))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
@@ -512,7 +512,7 @@ def _of_program(text: str) -> dict[str, Any] | str:
         return str(error)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("name", "kind"), FUNCTIONS.items())
 def test_a_function_of_pdq_becomes_what_its_table_says(name: str, kind: str) -> None:
     before = _of_program(PDQ)

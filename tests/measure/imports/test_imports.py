@@ -88,7 +88,7 @@ def test_every_format_has_a_sample() -> None:
     assert len(ASKED) == len(BENCHMARKS) + len(IMPORTS)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", [*ASKED, *REAL])
 def test_a_spec_is_valid_and_says_where_each_value_is_from(name: str) -> None:
     path, kind, told = {**ASKED, **REAL}[name]
@@ -317,7 +317,7 @@ def jsim(change: str, to: str) -> str:
     return text.replace(change, to)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("change", "to", "message"),
     [
@@ -455,7 +455,7 @@ def test_customers_of_two_streams_that_become_one_class_of_jsim_are_told_apart(
     assert answer["utilization[second]"] == pytest.approx(0.3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("way", "servers", "weights"),
     [("DPS", 1, {"A": 3.0, "B": 1.0}), ("EPS", 1, None), ("GPS", 1, "lost"), ("DPS", 2, "lost")],
@@ -566,7 +566,7 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
     assert told == ["0.2 /s", "1.5 /s", "10 s", "2 s"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("text", "told", "message"),
     [

@@ -253,7 +253,7 @@ def test_an_attribute_of_jsim_becomes_what_its_table_says(
     _check(_changes(tmp_path, JSIM, ".jsimg", tag, name), kind)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("tag", "name", "kind"), _attributes(JMVA_ATTRIBUTES))
 def test_an_attribute_of_jmva_becomes_what_its_table_says(
     tmp_path: Path, tag: str, name: str, kind: str
@@ -261,7 +261,7 @@ def test_an_attribute_of_jmva_becomes_what_its_table_says(
     _check(_changes(tmp_path, JMVA, ".jmva", tag, name), kind)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("tag", "kind"), [(tag, kind) for tag, kind in JSIM_ELEMENTS.items() if kind != READ]
 )
@@ -277,7 +277,7 @@ def test_an_element_of_jsim_becomes_what_its_table_says(
         assert f"--leave-out {kind}" in str(after)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("tag", "kind"), [(tag, kind) for tag, kind in JMVA_ELEMENTS.items() if kind != READ]
 )

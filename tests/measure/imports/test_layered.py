@@ -126,7 +126,7 @@ def _imported(text: str, tmp_path: Path) -> tuple[Any, list[str]]:
     return load(str(tmp_path / "model.yaml")), spec.notes
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_model_has_its_printed_throughput(name: str, tmp_path: Path) -> None:
     text, printed, error = PUBLISHED[name]
@@ -134,7 +134,7 @@ def test_a_published_model_has_its_printed_throughput(name: str, tmp_path: Path)
     assert solve(model)["throughput"] == pytest.approx(printed, rel=error)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_graph_of_activities_is_a_nesting_of_steps(tmp_path: Path) -> None:
     """By hand, of one user alone: 4 + .2, .05, two branches side by side, .05 + 3 x .025 + .01,
     a choice, and reply.
@@ -195,7 +195,7 @@ def test_two_kinds_of_callers_become_groups(tmp_path: Path) -> None:
     assert answer["throughput[batch]"] < 1 / 3
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("processors", "message"),
     [
@@ -263,7 +263,7 @@ SENT = _model(
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_thread_goes_on_after_its_reply_exactly(tmp_path: Path) -> None:
     """By hand, of two states of the server beside the client: 0.6 /s, where 0.5 /s would wait for
     the second phase.
@@ -274,7 +274,7 @@ def test_a_thread_goes_on_after_its_reply_exactly(tmp_path: Path) -> None:
     assert solve(model)["throughput[user]"] == pytest.approx(0.6, rel=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_request_without_reply_does_not_keep_its_caller(tmp_path: Path) -> None:
     """By hand: an M/M/1 queue of load 0.25 beside a client of 1 s."""
     model, _ = _imported(SENT, tmp_path)
@@ -317,7 +317,7 @@ def test_calls_in_many_layers_stay_geometric(tmp_path: Path) -> None:
     assert 1 / (solve(model)["throughput"] or 0) == pytest.approx(4.63, rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("text", "loss", "change"),
     [
@@ -488,7 +488,7 @@ def test_loops_of_a_program_are_ranges_only_where_they_say_all(
     assert note in " ".join(spec.notes)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_damaged_texts_make_a_spec_or_are_refused_by_name(tmp_path: Path) -> None:
     chance, outcomes = random.Random(16), set()
     for variant in range(examples(200)):

@@ -233,7 +233,7 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", READ)
 def test_a_table_is_read_as_its_author_means_it(name: str, tmp_path: Path) -> None:
     text, metric, values = READ[name]

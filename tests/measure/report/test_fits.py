@@ -23,7 +23,7 @@ from tests.measure.fit.truths import TRUTHS, noisy
 _FEW_DRAWS = IntervalSettings(draws=10)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_a_person_needs_comes_first() -> None:
     found = fits(noisy(TRUTHS["coherency"], 0), p=[64], intervals=IntervalSettings(draws=40))
     text = fits_text(found)
@@ -42,7 +42,7 @@ def test_what_a_person_needs_comes_first() -> None:
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_families_that_cannot_be_told_apart_are_all_shown_and_those_without_a_fit_named() -> None:
     found = fits(noisy(TRUTHS["lock"], 0), intervals=IntervalSettings(draws=40))
     text = fits_text(found)

@@ -366,7 +366,7 @@ def test_values_that_are_taken_together_are_those_of_the_whole_text(
         list(cut.values_of_list())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_largest_size_is_read_piece_by_piece(tmp_path: Path) -> None:
     event = '{"ph":"X","pid":1,"tid":%d,"ts":%d,"dur":3,"name":"%s"}'
     events = ",\n".join(event % (at % 7, 4 * at, "äß" * (at % 90)) for at in range(20_000))
@@ -702,7 +702,7 @@ def test_a_size_told_beside_a_trace_is_that_of_its_run() -> None:
     assert {run.n for run in read(FILES / "records.csv", Hints(size=8.0)).records} == {8.0}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_damaged_traces_are_read_or_refused_by_name(name: str, tmp_path: Path) -> None:
     chance, text, path = (

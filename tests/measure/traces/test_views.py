@@ -128,7 +128,7 @@ def booked_by_hand(spans: list[tuple[int, str, float, float]]) -> Counter[tuple[
     return found
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=examples(60), deadline=None)
 @given(SPANS, ACCESSES)
 def test_views_of_any_trace_add_up(
@@ -288,7 +288,7 @@ def walked(network: SwitchedNetwork, source: int, target: int) -> list[tuple[int
     return outputs
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_contention_is_that_of_a_walk_along_every_path() -> None:
     chance = random.Random(5)
     for _ in range(1000):

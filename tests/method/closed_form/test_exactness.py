@@ -138,7 +138,7 @@ CASES: list[tuple[str, Model, tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("model", "notes"), [each[1:] for each in CASES], ids=[each[0] for each in CASES]
 )

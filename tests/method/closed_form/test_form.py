@@ -83,7 +83,7 @@ def test_time_agrees_with_an_evaluator_that_runs_pipelines_event_by_event(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(MODELS)
 def test_shares_add_up_to_one_at_ties_too(drawn: tuple[Model, dict[str, float]]) -> None:
@@ -95,7 +95,7 @@ def test_shares_add_up_to_one_at_ties_too(drawn: tuple[Model, dict[str, float]])
         assert answer.share == {}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(MODELS)
 def test_accounts_add_up_to_the_time_and_processors_to_the_population(
@@ -133,7 +133,7 @@ def population(model: Model) -> float:
     return max(plain_value(phase.processors, {}) for phase in each.phases)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(MODELS, st.sampled_from([0.5, 4.0, 60.0]))
 def test_a_change_of_the_unit_of_time_changes_every_time_with_it(
@@ -164,7 +164,7 @@ def test_a_change_of_the_unit_of_time_changes_every_time_with_it(
         assert after[name] == pytest.approx((each.value or 0.0) * k**power, rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(MODELS)
 def test_one_point_and_the_same_point_in_a_sweep_give_the_same_answer(
@@ -198,7 +198,7 @@ def test_many_useful_components_add_up_alike_at_one_point_and_at_many() -> None:
     ].tolist()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(activities(2), parameter_values())
 def test_processors_that_repeat_a_cycle_do_not_change_its_time(
@@ -457,7 +457,7 @@ def test_every_parameter_is_listed_and_has_its_derivative() -> None:
     assert set(form.points({}).answer(0).gradient["time"]) == set(form.parameters)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", [each.name for each in ALL_PARAMETERS])
 def test_gradients_are_differences(name: str) -> None:
     """A check without ties: every parameter of a model of all constructs, by central

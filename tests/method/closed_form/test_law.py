@@ -27,7 +27,7 @@ def form(law: Law, prefix: str = "") -> CompiledLaw:
     return made
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_a_law_solved_is_the_law_called(law: Law) -> None:
     for prefix in ("", "law."):
@@ -39,14 +39,14 @@ def test_a_law_solved_is_the_law_called(law: Law) -> None:
         assert made.quantity == law.gives.name
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_shares_of_a_law_add_up_to_the_power_of_time_of_what_it_gives(law: Law) -> None:
     (shares,) = form(law).points({}).answer(0).share.values()
     assert math.fsum(shares.values()) == pytest.approx(law.gives.dimension.time_power, abs=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_law
 def test_one_point_and_the_same_point_in_a_sweep(law: Law) -> None:
     made = form(law)

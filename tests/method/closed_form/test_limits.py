@@ -89,7 +89,7 @@ def test_a_parameter_of_value_zero_is_passed_over() -> None:
     assert set(takeovers(two_stages(), {"size": 0.0})) == {"call", "speed"} - {"call", "speed"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(st.lists(values(), min_size=2, max_size=4), st.integers(2, 5))
 def test_another_stage_binds_beyond_and_none_before(times: list[float], items: int) -> None:

@@ -76,7 +76,7 @@ def test_product_form_is_exact_and_says_nothing() -> None:
     assert notes(THINK >> service("bus", 1.0, scv=1.0)) == ()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_each_approximation_is_named() -> None:
     assert notes(THINK >> service("bus", 1.0, scv=0.5)) == (
         (
@@ -275,7 +275,7 @@ def test_nothing_takes_no_time() -> None:
     assert dict(answer.share) == {}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_thousand_processors_take_no_more_than_their_work() -> None:
     model = closed_model(THINK >> service("bus", 1.0, scv=0.5), 1000)
     assert MeanValue(model).times({})[0] == pytest.approx(1000.0, rel=1e-6)

@@ -81,7 +81,7 @@ def nested_permits(outer: str, inner: str, processors: int) -> Model:
     return closed_model(cycle, processors, resources=resources)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_names_of_nested_permits_do_not_matter() -> None:
     names = [("a", "b"), ("b", "a"), ("x", "c")]
     times = [float(MeanValue(nested_permits(*each, 30)).times({})[0]) for each in names]
@@ -89,7 +89,7 @@ def test_names_of_nested_permits_do_not_matter() -> None:
     assert times[0] >= 30 * 0.12 / 2
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_many_processors_wait_for_the_outermost_permits() -> None:
     (time,) = MeanValue(nested_permits("threads", "connections", 11_000)).times({})
     # Ten at a time go round between the processor and the database: a chain of how many are at the
@@ -152,7 +152,7 @@ def test_those_ahead_added_up_once_are_those_of_each_pair_of_visits(
     assert max(seen) > 0.3
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("processors", [2, 4, 8])
 @pytest.mark.parametrize("think", [1.0, 6.0, 20.0])
 def test_a_lock_whose_holder_shares_a_server_with_processors_outside(
@@ -200,7 +200,7 @@ def held_and_outside(n: int, think: float, own: float, inside: float, outside: f
     return float(n * think / thinking)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_lock_whose_holder_queues_with_processors_outside() -> None:
     """Issue 12: up to 23 % too long. Holders arrive while no holder is at the server, and find
     what is there then.
@@ -236,7 +236,7 @@ def test_the_model_of_the_review_of_locks() -> None:
     assert time_of(cycle, 7) == pytest.approx(6.74988, rel=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("construct", ["locks", "nested locks", "stations in locks", "permits"])
 def test_the_time_does_not_fall_with_a_processor_more(construct: str) -> None:
     """Issue 12: behind locks that are always held the time of a cycle oscillated with the number

@@ -57,7 +57,7 @@ def exact_section(thinking: int, present: int, think: float, work: float) -> flo
     return (1 + later) / (leave + done)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("processors", [2, 8, 32])
 @pytest.mark.parametrize("think", [0.5, 3.0, 10.0, 40.0])
 def test_after_a_barrier_all_start_at_once(processors: int, think: float) -> None:
@@ -78,7 +78,7 @@ def test_a_queue_that_is_visited_again_does_the_work_of_all_visits(
     assert found == pytest.approx(time, rel=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_constant_times_after_a_barrier_add_the_demand_of_all_to_the_path() -> None:
     cycle = (
         delay(9.0, name="before")
@@ -118,7 +118,7 @@ def test_what_is_repeated_once_is_done_once(kind: str) -> None:
     assert found[1] == pytest.approx(found[0], rel=1e-12)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_order_statistics_of_passing_times() -> None:
     """Five gamma variates, against the integral of i C(n, i) x F^(i-1) (1-F)^(n-i) f."""
     wave = PassingTimes.starting_together(5).times_after_delay(RandomTime(2.0 * ONE, 1.0 * ONE))
@@ -187,7 +187,7 @@ def times(model: Model) -> tuple[float, float]:
     return one, other
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_stages_of_a_pipeline_delay_at_the_same_time() -> None:
     """The busiest stage alone takes 12 x 9 x 0.6 s; queues passed one after the other would take
     0.35 + 0.6 for each.
@@ -200,7 +200,7 @@ def test_the_stages_of_a_pipeline_delay_at_the_same_time() -> None:
     assert mean == pytest.approx(simulated, rel=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_items_of_a_parallel_stage_join_the_queue_together() -> None:
     """Who comes first is through with all items first, and passes the next station while the
     others wait.
@@ -214,7 +214,7 @@ def test_items_of_a_parallel_stage_join_the_queue_together() -> None:
     assert mean == pytest.approx(simulated, rel=0.03)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("discipline", "within"), [("fcfs", 0.03), ("ps", 0.1)])
 def test_items_that_wait_for_each_other_take_turns(discipline: str, within: float) -> None:
     """All are through at about the same time, so the next station starts late."""
@@ -223,7 +223,7 @@ def test_items_that_wait_for_each_other_take_turns(discipline: str, within: floa
     assert mean == pytest.approx(simulated, rel=within)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("scv", [0.25, 1.0])
 def test_two_queues_in_a_row_are_served_at_the_same_time(scv: float) -> None:
     """Whoever leaves the first early is through the second while others wait for the first."""
@@ -234,14 +234,14 @@ def test_two_queues_in_a_row_are_served_at_the_same_time(scv: float) -> None:
     assert mean == pytest.approx(simulated, rel=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_items_that_take_turns_at_two_servers() -> None:
     line = pipeline([serial(visit("a", 0.24)), parallel(visit("b", 0.6))], items=6)
     mean, simulated = times(met(16, line, visit("c", 0.9), b=Station(2, "fcfs")))
     assert mean == pytest.approx(simulated, rel=0.05)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("servers", [1, 2, 4])
 def test_a_fork_uses_several_servers_at_once(servers: int) -> None:
     """Within what such an answer promises."""
@@ -254,7 +254,7 @@ def test_a_fork_uses_several_servers_at_once(servers: int) -> None:
     assert mean == pytest.approx(simulated, rel=0.1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("servers", [1, 2, 4, 16])
 def test_a_fork_that_is_repeated_uses_several_servers_at_once(servers: int) -> None:
     """Constant times are exact: two processors, each with two requests at a time, need four

@@ -11,7 +11,7 @@ from slipstick_mean_value import form
 from slipstick_mean_value.measured_errors import ALL, MEASURED_ERRORS, MEASURED_SCVS
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_short_run_prints_errors_by_construct_and_goes_on_from_what_it_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

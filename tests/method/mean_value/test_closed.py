@@ -81,7 +81,7 @@ def test_machine_repair(servers: int, discipline: str) -> None:
     assert times(cycle, {"bus": Station(servers, discipline)}) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("servers", "error"), [(1, 1e-9), (2, 0.03), (3, 0.037)])
 @pytest.mark.parametrize("scv", [1.5, 4.0])
 def test_machine_repair_with_services_that_vary_more_than_exponential_ones(
@@ -97,7 +97,7 @@ def test_machine_repair_with_services_that_vary_more_than_exponential_ones(
         assert found == pytest.approx(exact_time, rel=error), (machines, think)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_thousand_machines_with_varied_services_are_bounded_by_their_work() -> None:
     cycle = delay(900.0, name="think", scv=1.0) >> service("bus", 1.0, scv=4.0)
     few, many = times(cycle, {}, np.array([300.0, 1000.0]))
@@ -168,7 +168,7 @@ def test_the_share_of_a_lock_is_that_of_a_station_in_its_place() -> None:
     assert not other.exact
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(activities(depth=2))
 def test_one_processor_without_randomness_takes_the_time_of_the_closed_form(
@@ -205,7 +205,7 @@ def answer(model: Model, **values: float) -> Answer:
     return found
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("split", [(1, 8), (4, 5), (9, 0)])
 @pytest.mark.parametrize("scv", [1.0, 0.5])
 def test_groups_with_equal_cycles_are_one_population(split: tuple[int, int], scv: float) -> None:
@@ -234,7 +234,7 @@ def test_two_classes_in_product_form_are_those_of_the_exact_solver() -> None:
     assert found["throughput[others]"] == pytest.approx(truth.throughput.ravel()[1], rel=1e-9)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("competitors", [2, 8, 30])
 def test_one_processor_among_competitors_against_simulation(competitors: int) -> None:
     test = service("bus", 1.0, name="ask", scv=0.5) >> delay(3.0, name="think", scv=1.0)
@@ -272,7 +272,7 @@ def test_a_sweep_over_competitors_is_one_recursion_and_has_derivatives() -> None
     assert slopes["o.think"] < 0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_populations_of_groups_solved_together_are_those_solved_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -379,7 +379,7 @@ FOLDS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", FOLDS)
 def test_alike_resources_are_lumped_into_one_without_another_answer(
     kind: str, monkeypatch: pytest.MonkeyPatch
@@ -408,7 +408,7 @@ def test_alike_resources_are_lumped_into_one_without_another_answer(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_would_take_hours_is_left_to_simulation() -> None:
     steps = [service("bus", 1.0, name=f"step-{number}") for number in range(2001)]
     long = closed_model(then(*steps), 2, resources={"bus": Station()})
@@ -441,7 +441,7 @@ def test_the_wait_of_visits_to_one_queue_is_computed_once_for_all(
     assert set(computed_visits) == {computed_visits[0]}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_which_parts_are_refused_depends_on_no_number_of_processors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

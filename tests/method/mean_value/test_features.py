@@ -71,7 +71,7 @@ def test_busy_stations_in_a_row_whose_services_are_not_exponential() -> None:
     assert promised_error(_stream(first, second, rate=0.2, **stations)) == 0.1
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_station_that_holders_share_with_another_group_is_close_but_not_promised() -> None:
     update = service("s", 1.2, scv=1.0, name="update")
     held = delay(1.3, scv=1.0, name="y") >> hold("lock", update)
@@ -131,7 +131,7 @@ UNDER_AND_OUTSIDE = [
 """Its models that lost their promise: off by 46 and 35 %."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("genes", WORST)
 def test_the_worst_models_do_not_become_worse(genes: Genes) -> None:
     error = error_of(genes)
@@ -144,7 +144,7 @@ def test_a_station_under_a_lock_and_outside_before_a_barrier_is_not_promised(gen
     assert "before a barrier" in reasons_without_promised_error(genes.model())[0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_search_finds_larger_errors_and_the_same_again() -> None:
     (first, _), (error, genes) = adversary(3, 0), adversary(3, 12)
     assert abs(error) >= abs(first)

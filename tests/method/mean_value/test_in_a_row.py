@@ -19,7 +19,7 @@ from slipstick_mean_value import in_a_row
 from slipstick_mean_value.form import MeanValue
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_one_service_time_and_random_feedback_as_by_takacs() -> None:
     visit = service("s", 1.0, scv=4.0, name="s")
     model = open_model(repeat(1.5, visit), 0.5, resources={"s": Station()})
@@ -73,7 +73,7 @@ def test_turns_and_one_matrix_give_the_same_numbers(monkeypatch: pytest.MonkeyPa
     assert by_turns == pytest.approx(by_matrix, rel=1e-12)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_five_short_visits_and_a_long_one_of_a_stream() -> None:
     times = [0.02] * 5 + [0.65]
     cycle = then(*(service("s", time, scv=1.0, name=f"v{k}") for k, time in enumerate(times)))
@@ -107,7 +107,7 @@ def _cycle(draw: random.Random) -> Activity:
     return delay(draw.uniform(0.3, 3.0), scv=1.0, name="think") >> then(*parts)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_closed_populations_are_close_to_their_chains(seed: int) -> None:
     draw = random.Random(f"visits in a row {seed}")

@@ -40,7 +40,7 @@ def test_the_last_processors_one_by_one_give_the_time_of_all_one_by_one(
     assert _time(tmp_path, 1000, think) == pytest.approx(one_by_one, rel=1e-11)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("think", "within"), [("200 ms", 2e-3), ("1 s", 2e-2), ("3 s", 2e-3)])
 def test_a_state_that_finds_itself_is_near_the_recursion(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, think: str, within: float
@@ -51,12 +51,12 @@ def test_a_state_that_finds_itself_is_near_the_recursion(
     assert _time(tmp_path, 1000, think) == pytest.approx(one_by_one, rel=within)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_million_processors_saturate_a_station(tmp_path: Path) -> None:
     assert _time(tmp_path, 1_000_000, "1 s") == pytest.approx(1000.0, rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_state_that_does_not_settle_is_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,7 +72,7 @@ def test_a_state_that_does_not_settle_is_no_answer(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_state_that_goes_round_is_given_up_early() -> None:
     with pytest.raises(NoAnswerError, match=r"does not settle within \d\d\d steps"):
         solve("lock-and-bus", method="mean-value", set={"population.processors": 40_000})

@@ -135,7 +135,7 @@ def test_without_arrivals_the_processors_are_alone() -> None:
     assert by_mean_value(beside(rate=0.0))["time[users]"] == pytest.approx(alone["time"], rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("own", "theirs"), [(0.12, 0.03), (0.03, 0.12)])
 def test_unlike_services_are_near_a_simulation(own: float, theirs: float) -> None:
     model = beside(own=own, theirs=theirs, before=0.5)

@@ -40,7 +40,7 @@ def drawn(seed: int) -> Model:
     return grouped_model(groups, resources={**resources, "table": Lock()})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_several_classes_are_those_of_the_chain_to_8_digits(seed: int) -> None:
     model = drawn(seed)
@@ -115,7 +115,7 @@ def test_random_order_without_product_form_is_refused_at_that_point_alone() -> N
     assert "where groups wait unequally long" in str(swept.answer(1).failed)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", ["lcfs", "random"])
 def test_points_without_product_form_go_on_to_simulation(discipline: str) -> None:
     """Mean value has no rule for such a station of groups, so that the next method answers; where
@@ -142,7 +142,7 @@ def shared(*names: str) -> dict[str, Station]:
     return {name: Station(1, "ps") for name in names}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("cycle", "truth"),
     [

@@ -72,7 +72,7 @@ def exact_rounds(processors: int, rounds: int, times: tuple[float, float], shari
     return left(((2 * rounds,) * processors, ()))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", ["fcfs", "ps"])
 @pytest.mark.parametrize(
     ("processors", "rounds", "disk"),

@@ -59,7 +59,7 @@ def answered(model: Model) -> Answer:
     return answer
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(models(depth=2, arrivals=BUSY))
 def test_the_account_adds_up_to_the_time_and_lost_processors_to_all(model: Model) -> None:
@@ -81,14 +81,14 @@ def test_the_account_adds_up_to_the_time_and_lost_processors_to_all(model: Model
         assert math.fsum([*lost, throughput * useful]) == pytest.approx(throughput * time, rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(models(depth=2, arrivals=BUSY))
 def test_the_shares_of_the_time_add_up_to_one(model: Model) -> None:
     assert math.fsum(answered(model).share["time"].values()) == pytest.approx(1.0, abs=1e-7)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(models(depth=2, arrivals=BUSY))
 def test_the_time_is_within_the_bounds(model: Model) -> None:
@@ -101,7 +101,7 @@ def test_the_time_is_within_the_bounds(model: Model) -> None:
         assert time <= enclosed.high * (1 + 1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(models(depth=2, arrivals=BUSY))
 def test_nobody_is_busy_for_more_than_all_of_the_time(model: Model) -> None:
@@ -141,7 +141,7 @@ PHASES = phased_model(
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("model", [SMOOTH, MEETING, PHASES], ids=["cycle", "barrier", "phases"])
 def test_the_gradient_is_the_limit_of_small_differences(model: Model) -> None:
     form = MeanValue(model)
@@ -193,7 +193,7 @@ TIED = closed_model(
 """A lock and the station used under it are equally busy, up to rounding."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(models(depth=2, arrivals=BUSY))
 @example(TIED)
@@ -205,7 +205,7 @@ def test_the_time_has_no_jumps(model: Model) -> None:
     assert _jump(model) < 1e-7
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_one_point_and_the_same_point_in_a_sweep() -> None:
     form = MeanValue(SMOOTH)
     sweep = {
@@ -227,7 +227,7 @@ def test_one_point_and_the_same_point_in_a_sweep() -> None:
     assert swept.columns()["time"].tolist() == pytest.approx(form.times(sweep).tolist())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_whole_curve_over_n_is_one_recursion() -> None:
     form = MeanValue(SMOOTH)
     curve = form.times({"population.processors": np.arange(1.0, 13.0)})

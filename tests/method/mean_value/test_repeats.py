@@ -60,7 +60,7 @@ def _model(seed: int, written_out: bool) -> Model:
     return closed_model(cycle, processors, resources={**resources, "meet": Barrier()})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_repeated_body_is_the_body_written_out(seed: int) -> None:
     repeated, written_out = (
@@ -70,7 +70,7 @@ def test_a_repeated_body_is_the_body_written_out(seed: int) -> None:
     assert repeated == pytest.approx(written_out, rel=1e-4)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_fractions_of_turns_lie_between_whole_ones() -> None:
     def time(turns: float) -> float:
         body = service("a", 0.2, scv=1.0, name="a") >> service("b", 0.3, scv=1.0, name="b")
@@ -82,7 +82,7 @@ def test_fractions_of_turns_lie_between_whole_ones() -> None:
     assert time(40) - time(39) == pytest.approx(time(39) - time(38), rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_many_turns_are_close_to_the_body_written_out() -> None:
     def time(loop: Activity) -> float:
         cycle = delay(2.0, name="work", scv=1.0) >> loop >> barrier("meet")

@@ -37,7 +37,7 @@ from slipstick_mean_value.form import MeanValue, promises_small_error
 from tests.method.test_waits_for_signals import cycles_a_second, readers_and_writers
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("order", READER_WRITER_ORDERS)
 @pytest.mark.parametrize("readers", [1, 2, 10**6])
 @pytest.mark.parametrize(("users", "writers"), [(2, 0.7), (5, 0.3)])
@@ -52,7 +52,7 @@ def test_exponential_times_behind_a_delay_are_exact(
     assert ("utilization[table]" in answer.values) == (readers < 10**6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("reading", "within"), [(1.5, 1e-4), (15.0, 0.01)])
 @pytest.mark.parametrize("order", READER_WRITER_ORDERS)
 def test_waits_beyond_the_largest_chain_are_those_of_a_larger_one(
@@ -100,7 +100,7 @@ def test_the_pause_between_writes_holds_the_reads_between_them_and_their_waits(
     assert seen[-1] == pytest.approx(1 / writers + reads, rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("order", READER_WRITER_ORDERS)
 def test_writers_alone_have_a_lock_and_readers_alone_never_wait(order: str) -> None:
     def time(mode: str) -> float:
@@ -142,7 +142,7 @@ def test_a_curve_over_processors_rises_and_a_part_under_the_lock_is_no_promise()
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("order", READER_WRITER_ORDERS)
 @pytest.mark.parametrize("load", [0.5, 1.0, 2.0])
 def test_waits_of_more_than_a_chain_counts_are_near_those_of_one_that_counts_all(

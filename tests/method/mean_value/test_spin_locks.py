@@ -60,7 +60,7 @@ def test_one_alone_takes_what_the_closed_form_counts(kind: str) -> None:
     assert dict(found.account) == pytest.approx(dict(plain.account))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "lock",
     [
@@ -88,7 +88,7 @@ def test_usual_errors_are_below_ten_percent(lock: Lock) -> None:
     assert max(off) < 0.15
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_full_lock_goes_round_as_the_laws_say() -> None:
     n, section = 40, 20.0
     for kind, law in (("tas", TEST_AND_SET_HANDOFF), ("ticket", TICKET_HANDOFF)):
@@ -114,7 +114,7 @@ def test_a_full_ticket_lock_is_handed_over_in_simulation_as_its_law_says() -> No
     assert seen["utilization[bus]"] * seen["time"] == pytest.approx(n * (3 + n - 1), rel=0.001)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("processors", [6, 16])
 def test_mean_value_and_simulation_count_the_same_traffic_of_ticket_locks(processors: int) -> None:
     model = spinning(door("ticket"), processors)
@@ -123,7 +123,7 @@ def test_mean_value_and_simulation_count_the_same_traffic_of_ticket_locks(proces
     assert busy == pytest.approx(seen, rel=0.1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_each_waiter_costs_but_those_of_a_queue_lock() -> None:
     def growth(kind: str) -> float:
         return (time_of(spinning(door(kind), 32)) / 32) / (time_of(spinning(door(kind), 16)) / 16)
@@ -133,7 +133,7 @@ def test_each_waiter_costs_but_those_of_a_queue_lock() -> None:
     assert growth("mcs") == pytest.approx(1.0, abs=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("processors", [8, 20])
 def test_a_crowd_that_keeps_itself_is_found(processors: int) -> None:
     # Of 20, those who come to a lock that is free most of the time would wait little, if they were
@@ -154,7 +154,7 @@ def test_spinners_load_the_station_of_the_word() -> None:
     assert busy["mcs"] < 0.2
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", ["tas", "mcs"])
 def test_one_who_only_asks_the_bus_is_disturbed_by_those_who_spin(kind: str) -> None:
     spin = hold("door", delay(5.0, name="crit", scv=1.0)) >> delay(5.0, name="rest", scv=1.0)
@@ -169,7 +169,7 @@ def test_one_who_only_asks_the_bus_is_disturbed_by_those_who_spin(kind: str) -> 
     assert time_of(model) == pytest.approx(truth, rel=0.1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "lock", [*map(door, KINDS), door("tas", "constant", 5.0), door("tas", "exponential", 2.0)]
 )
@@ -220,7 +220,7 @@ def test_an_access_that_takes_less_than_nothing_is_refused() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("lock", "promise"),
     [(door("tas"), 0.1), (door("tas", "constant", 16.0), 0.5), (door("mcs"), 0.1)],

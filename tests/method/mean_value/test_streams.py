@@ -63,7 +63,7 @@ def test_unlike_services_at_two_servers_are_no_product_form() -> None:
     assert promised_error(shop(web=0.011)) == 0.1
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random"])
 def test_single_visits_wait_as_pollaczek_and_khinchine_say(discipline: str) -> None:
     """W = lambda E[S^2] / 2 / (1 - load), the same for each stream, whatever comes before."""

@@ -76,7 +76,7 @@ def sampled_pipeline(
     return float(last.mean())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("scv", [1.0, 0.25])
 @pytest.mark.parametrize(
     "serial_stages", [[True, True, True], [True, False, True], [False, True, False]]
@@ -98,7 +98,7 @@ def test_constant_items_that_share_servers_all_end_together(items: int) -> None:
     assert MeanValue(model).points({}).answer(0)["time"] == pytest.approx(items / 2)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_long_pipelines_are_extrapolated() -> None:
     form = MeanValue(
         closed_model(

@@ -134,7 +134,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_network_has_the_values_of_the_activity_that_means_the_same(
     name: str, tmp_path: Path

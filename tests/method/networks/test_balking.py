@@ -115,7 +115,7 @@ MODELS: Mapping[str, QueueingNetwork] = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", MODELS)
 def test_simulation_has_the_values_of_the_chain(name: str) -> None:
     simulated, exact = (

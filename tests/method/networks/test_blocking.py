@@ -157,7 +157,7 @@ MODELS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", MODELS)
 def test_the_simulation_has_the_values_of_the_chain(name: str) -> None:
     exact = solve(MODELS[name], method="markov-chain")
@@ -316,7 +316,7 @@ def in_a_region(customers: int, blocking: str, think: float) -> QueueingNetwork:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("blocking", ["repeat", "after-service"])
 def test_a_region_before_what_blocks_is_that_of_a_chain_by_hand(blocking: str) -> None:
     """A state has the customers at the room, waiting included, what the one inside does (0: at a,

@@ -38,7 +38,7 @@ def matrix_geometric(quiet: float, burst: float, begins: float, ends: float, rat
     return float((start @ r @ spread @ spread).sum())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("numbers", "present"),
     [
@@ -75,7 +75,7 @@ def test_pauses_make_renewals() -> None:
     assert answer["response_time[web]"] == pytest.approx(1 / (mu * (1 - sigma)), rel=1e-8)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kernel", ["plain", "compiled"])
 def test_simulation_agrees(kernel: str) -> None:
     model = queue(0.5, 3.0, 0.2, 1.0, 2.0)
@@ -105,7 +105,7 @@ def test_times_between_arrivals_have_the_distribution_of_the_process() -> None:
         )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_scv_of_bursts_is_the_variance_of_their_number_in_its_mean() -> None:
     """The variance of the number in a time t is that of a chain with rates r of arrivals:
     m t + 2 p R D R 1 t, for large t, with the deviation matrix D of the chain.
@@ -125,7 +125,7 @@ def test_the_scv_of_bursts_is_the_variance_of_their_number_in_its_mean() -> None
     assert counts.var() / counts.mean() == pytest.approx(times.scv, rel=0.12)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_run_begins_in_a_burst_as_often_as_there_is_one() -> None:
     """In a burst the first arrival comes within a hundredth of a second, else hardly ever: 0.1 /
     (0.1 + 0.3) of all runs.
@@ -135,7 +135,7 @@ def test_a_run_begins_in_a_burst_as_often_as_there_is_one() -> None:
     assert np.mean(np.array(first) < 0.01) == pytest.approx(0.25, abs=0.04)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_batch_waits_for_itself() -> None:
     """Batches of 4 at .15 a second: L = rho (1 + E X^2 / E X) / (2 (1 - rho)) of M^X/M/1, 2.5
     times that of M/M/1.

@@ -53,7 +53,7 @@ def test_ranks_at_several_servers_with_one_service_time_are_those_of_cobham(serv
         below = at
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", ["priority", "priority-preemptive"])
 def test_ranks_at_several_servers_are_those_of_the_chain_and_add_up_without_ranks(
     discipline: str,
@@ -91,7 +91,7 @@ def test_an_approximation_with_a_large_error_is_simulated_and_one_that_is_named_
     assert solve(model, method="linearizer").method == "linearizer"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_points_of_one_sweep_have_the_method_that_each_needs() -> None:
     names = {"a": 1.0, "b": 2.0}
 

@@ -52,7 +52,7 @@ def test_the_numbers_present_at_three_shared_processors() -> None:
         assert columns[f"probability[cpu,{present}]"][0] == pytest.approx(share, abs=0.01)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("low", "high", "broken"), [(3.0, 5.0, 7.25), (3.5, 4.5, 0.875)])
 def test_the_stools_that_fall_from_a_belt(low: float, high: float, broken: float) -> None:
     """Seats that come every 4 s are lost if three wait at the first of three workstations, each of

@@ -50,7 +50,7 @@ def test_a_station_of_no_demand_drops_out(method: str) -> None:
     assert with_it["queue_length[idle]"] == 0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", [*EVERY, "simulation", "bounds"])
 def test_a_service_time_of_zero_where_a_class_never_goes_says_nothing(method: str) -> None:
     """A file generated from a matrix of times has a 0 there."""
@@ -110,7 +110,7 @@ def test_a_station_all_but_saturated_has_an_answer() -> None:
     assert said(model, "exact")["response_time[j]"] == pytest.approx(1 / (1 - rate))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", [*EVERY, "simulation", "bounds"])
 @pytest.mark.parametrize("demand", [1e-320, 1e-300, 1e308])
 def test_numbers_whose_products_leave_the_range_are_refused(method: str, demand: float) -> None:
@@ -145,7 +145,7 @@ def test_bounds_know_nobody_who_is_lost(stream: bool) -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", EXACT)
 def test_sixty_four_servers_and_thousands_of_customers_hold(method: str) -> None:
     """The textbook recursion gives negative throughputs here; the slower station is the limit."""

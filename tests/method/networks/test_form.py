@@ -166,7 +166,7 @@ def test_probabilities_add_up_and_give_the_queue() -> None:
     assert 1 - chances[0] == pytest.approx(answer["utilization[cpu]"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", EXACT)
 def test_probabilities_are_of_all_who_are_present_streams_among_them(method: str) -> None:
     stations = {
@@ -203,7 +203,7 @@ def test_approximate_quantiles_do_not_depend_on_the_unit_of_time() -> None:
     assert [1e3 * (each or 0.0) for each in milliseconds] == pytest.approx(seconds, rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_answer_lists_the_probabilities_of_the_first_hundred_thousand_customers() -> None:
     answer = solve(
         network({"jobs": closed_class(100_500)}, {"cpu": station(demand={"jobs": 1.0}, servers=2)})
@@ -237,7 +237,7 @@ def test_the_account_of_a_cycle_adds_up_to_it() -> None:
     assert solve(MIXED).account == {}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "model", [CENTRAL, MIXED, SWITCHING, LOSSY], ids=["central", "mixed", "switching", "lossy"]
 )
@@ -250,7 +250,7 @@ def test_shares_of_times_and_rates_add_up_to_one(model: QueueingNetwork) -> None
         assert math.fsum(each.values()) == pytest.approx(1.0, abs=1e-9), name
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", ALL)
 def test_derivatives_are_those_of_small_differences(method: str) -> None:
     model = network(
@@ -611,7 +611,7 @@ def test_more_may_come_than_can_be_served_where_the_others_are_lost() -> None:
         assert answer["loss_probability[jobs,cpu]"] == pytest.approx(chances[-1])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_throughput_of_a_class_that_customers_change_to_is_its_own() -> None:
     members = open_class(1.25)
     chains = {"pages": chain(["first", "second", "third"], members, ("first", "database"))}

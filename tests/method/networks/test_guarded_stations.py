@@ -55,7 +55,7 @@ def assert_near(simulated: Answer, name: str, truth: float) -> None:
     assert abs(value.value - truth) <= reach + 1e-9, f"{name}: {truth} and {value}"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("before", [False, True])
 @pytest.mark.parametrize("kind", DESKS)
 @pytest.mark.parametrize("rule", [(1, None, 1), (2, 5, 2)])
@@ -73,7 +73,7 @@ def test_a_network_with_a_breaker_equals_the_chain_of_its_activity(
         assert_near(simulated, name, chain[name] or 0.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_calls_in_a_stream_have_the_shares_of_their_activity() -> None:
     model = network(
         {"calls": open_class(8.0)},
@@ -89,7 +89,7 @@ def test_calls_in_a_stream_have_the_shares_of_their_activity() -> None:
     assert simulated["throughput[calls]"] == pytest.approx(served, rel=0.02)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", DESKS)
 def test_a_breaker_that_never_opens_changes_nothing(kind: str) -> None:
     settings = Simulation(seed=5, events=20_000, precision=1e-9)
@@ -102,7 +102,7 @@ def test_a_breaker_that_never_opens_changes_nothing(kind: str) -> None:
         assert never[name] == pytest.approx(value.value, rel=1e-9), name
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("kind", DESKS)
 def test_both_kernels_simulate_guarded_stations_alike(kind: str, inside: bool) -> None:

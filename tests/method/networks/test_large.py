@@ -66,7 +66,7 @@ def test_a_screen_leaves_shares_out_that_take_long(
     assert answer_document(solve(stations_of(3, 10)))["share"]["response_time[jobs]"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_thousand_stations_are_shown_with_shares(computed: list[str]) -> None:
     answer = solve(stations_of(1000, 1000))
     assert isinstance(answer.share, DeferredShares)
@@ -160,7 +160,7 @@ def shares_seconds(stations: int, classes: int, method: str) -> float:
     return share.seconds
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_estimate_of_shares_grows_as_their_work() -> None:
     # Each place of the lattice multiplies a matrix of all stations, for each parameter.
     assert 6 < shares_seconds(60, 2, "exact") / shares_seconds(30, 2, "exact") < 9
@@ -170,7 +170,7 @@ def test_the_estimate_of_shares_grows_as_their_work() -> None:
     assert linearizer == pytest.approx(2.5 * schweitzer)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_points_of_many_numbers_are_solved_a_few_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,7 +12,7 @@ from slipstick.model.network import CustomerClass, closed_class, network, open_c
 from slipstick.model.system import closed_model
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("members", [closed_class(4), open_class(4.0)])
 @pytest.mark.parametrize("method", [None, "exact", "linearizer", "bounds", "markov-chain"])
 def test_of_very_many_servers(members: CustomerClass, method: str | None) -> None:

@@ -50,7 +50,7 @@ def impatient(second: NetworkStation) -> QueueingNetwork:
     return network({"calls": open_class(2.0)}, {"first": first, "second": second})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_station_behind_losses_is_not_refused_for_what_never_comes() -> None:
     """Six calls a minute would keep the survey busy for 1.5 s of a second; M/M/5/10 serves 3.3."""
     chained = solve(operators(30.0), method="markov-chain")
@@ -63,7 +63,7 @@ def test_a_station_behind_losses_is_not_refused_for_what_never_comes() -> None:
     assert solve(operators(30.0), simulation=SETTINGS).method == "markov-chain"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_routes_behind_losses() -> None:
     """Of two a second, M/M/1/2 serves 6 / 7."""
     for method in ("markov-chain", "simulation"):
@@ -77,6 +77,7 @@ def test_classes_that_wait_lower_what_comes_behind() -> None:
     assert answer["utilization[second]"] == pytest.approx(0.8 * served, rel=0.03)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "model",
     [operators(70.0), routed(1.9, "full"), impatient(station(service={"calls": 1.9}))],

@@ -52,7 +52,7 @@ LIMITS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("blocking", BLOCKING)
 @pytest.mark.parametrize("limit", LIMITS)
 def test_limits_change_nothing(limit: str, blocking: str) -> None:
@@ -64,7 +64,7 @@ def test_limits_change_nothing(limit: str, blocking: str) -> None:
         assert limited[name] == pytest.approx(value.value, rel=0.02), name
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("blocking", BLOCKING)
 def test_both_kernels_run_them_alike(blocking: str) -> None:
     impatient = {"patience": {"parts": 0.5}, "retries": {"parts": 1}, "back_off": {"parts": 0.2}}

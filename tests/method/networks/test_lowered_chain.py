@@ -102,7 +102,7 @@ MODELS: Mapping[str, QueueingNetwork] = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_simulation_has_the_values_of_the_chain(name: str) -> None:
     exact = solve(MODELS[name], method=MARKOV_CHAIN)

@@ -97,7 +97,7 @@ def numbers(answer: Answer) -> dict[str, float]:
     return {name: each.value for name, each in answer.values.items() if each.value is not None}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", IN_FORM)
 def test_where_product_form_holds_every_value_of_every_class_is_its(name: str) -> None:
     exact, markov = numbers(solve(IN_FORM[name])), solve(IN_FORM[name], method="markov-chain")
@@ -110,7 +110,7 @@ def test_where_product_form_holds_every_value_of_every_class_is_its(name: str) -
         )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", WITHOUT)
 def test_where_it_does_not_values_are_those_that_a_simulation_sees(name: str) -> None:
     markov = numbers(solve(WITHOUT[name], method="markov-chain"))
@@ -139,7 +139,7 @@ def test_who_is_lost_begins_anew_as_the_class_of_the_reference() -> None:
     assert answer["throughput[b]"] == pytest.approx(0.3 * answer["throughput[a]"], rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_derivatives_travel_through_the_chain() -> None:
     model, name, step = WITHOUT["priority"], "stations.cpu.service.b", 1e-5
     slope = solve(model, method="markov-chain").gradient["response_time[web]"][name]
@@ -148,7 +148,7 @@ def test_derivatives_travel_through_the_chain() -> None:
     assert slope == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=1e-5)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "members", [closed_class(3, think_time=1.0), closed_class(3), open_class(1.0)]
 )

@@ -137,7 +137,7 @@ def queues() -> list[QueueingNetwork]:
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("which", range(5))
 def test_simulation_and_chain_agree(which: int) -> None:
     model = queues()[which]
@@ -222,7 +222,7 @@ def test_a_file_says_it(tmp_path: Any) -> None:
     assert solve(path)["abandonment[calls,agents]"] == pytest.approx(0.03091225, rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random"])
 def test_a_queue_at_a_station_with_rates_is_abandoned_as_by_birth_and_death(
     discipline: str,

@@ -28,7 +28,7 @@ def taking_turns(label: str, think: float = 0.0, customers: int = 1) -> Queueing
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("label", ["read", "write"])
 def test_a_cycle_is_a_read_and_a_write(method: str, label: str) -> None:
@@ -44,7 +44,7 @@ def test_a_job_thinks_once_a_cycle(method: str) -> None:
     assert answer["utilization[disk]"] == pytest.approx(4 / 10, rel=0.02)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_class_in_reference_takes_effect() -> None:
     """A customer is one of three parts as `a` and two of `b`: cycles of `a` are half as many."""
     stations = {"disk": station(service={"a": 1.0, "b": 1.0})}

@@ -81,7 +81,7 @@ def within(answer: Answer, name: str, exact: float | None, widths: float = 2.0) 
     return abs(value.value - exact) <= widths * (value.high - value.value) + 1e-9
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "regions",
     [
@@ -153,7 +153,7 @@ def test_both_kernels_give_the_same_answer() -> None:
         }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("blocking", ["wait", "loss"])
 def test_a_region_that_is_never_full_changes_nothing(blocking: str) -> None:
     """The limit: as many places as customers. Where customers might be lost their passages are
@@ -169,7 +169,7 @@ def test_a_region_that_is_never_full_changes_nothing(blocking: str) -> None:
     assert found["waiting_time[r]"] == 0.0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_every_other_method_refuses_a_region_by_name() -> None:
     model = limited({"r": region(["cpu", "disk"], 2)})
     assert model.constructs == {REGIONS}
@@ -206,7 +206,7 @@ def test_work_beyond_the_places_of_a_region_is_refused() -> None:
         solve(tandem(0.9, 3), simulation=Simulation(seed=1, events=40_000))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_fast_station_of_a_region_needs_fewer_places() -> None:
     """One place before a server of speed 4 is M/M/1, and two of speed 1 and 3 hold 2/3 place."""
     jobs = {"j": open_class(2.0)}
@@ -356,6 +356,7 @@ def _cell(customers: int, places: int) -> QueueingNetwork:
     )
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("places", [1, 2, 3])
 @pytest.mark.parametrize("kernel", ["plain", "compiled"][: 1 + AVAILABLE])
 def test_a_station_inside_a_region_blocks_another_one_inside(places: int, kernel: str) -> None:

@@ -36,7 +36,7 @@ MODELS = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_retries_are_those_of_an_activity(name: str) -> None:
     simulated = solve(MODELS[name], method="simulation", simulation=RUN)

@@ -72,7 +72,7 @@ def holds(estimate: Estimate, truth: float) -> bool:
     return abs(estimate.mean - truth) <= estimate.half_width
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("rate", [0.8, 1.4])
 @pytest.mark.parametrize("of", [routed, picked])
 def test_least_work_at_two_first_come_stations_is_one_queue_of_two_servers(
@@ -102,7 +102,7 @@ def times_of_least_work(rate: float, scv: float, customers: int) -> float:
     return total / customers
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("scv", [0.25, 4.0])
 def test_least_work_is_that_of_a_simulation_by_the_work_left(scv: float) -> None:
     truth = times_of_least_work(1.4, scv, 400_000)
@@ -111,14 +111,14 @@ def test_least_work_is_that_of_a_simulation_by_the_work_left(scv: float) -> None
     assert abs(found.mean - truth) < 2 * found.half_width + 0.02 * truth
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_equal_constant_services_at_regular_arrivals_never_wait() -> None:
     """Least work takes turns then, at three quarters of what both can do."""
     turns, least = (simulated(picked(by, 1.5, 0.0, 0.0)) for by in ("in-turn", LEAST_WORK))
     assert time_of(turns).mean == time_of(least).mean == 1.0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_one_station_to_select_from_is_no_selection() -> None:
     visits = [service("desk", 1.0, name=name, scv=1.0) for name in ("one", "two")]
     rate = Parameter("rate", RATE, 0.5)
@@ -126,7 +126,7 @@ def test_one_station_to_select_from_is_no_selection() -> None:
     assert holds(time_of(found), 2.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_work_of_several_servers_counts_for_each_of_them() -> None:
     """A station of two servers has half of the work for each: it is taken until two are there."""
     options = [service(name, 1.0, scv=0.0) for name in ("pair", "single")]
@@ -140,7 +140,7 @@ def test_work_of_several_servers_counts_for_each_of_them() -> None:
     assert min(both) > 0.7  # type: ignore[type-var, operator]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_work_of_customers_that_left_the_queue_is_no_longer_there() -> None:
     """Without patience for any wait, all that find both busy leave: Erlang's loss of two
     servers.
@@ -153,7 +153,7 @@ def test_work_of_customers_that_left_the_queue_is_no_longer_there() -> None:
     assert lost == pytest.approx(loss, rel=0.03)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("by", ROUTES)
 def test_a_network_and_an_activity_select_alike_in_both_kernels(by: str) -> None:
     """The two are one program: equal numbers to the last digit with equal streams are not asked,
@@ -171,7 +171,7 @@ def test_a_network_and_an_activity_select_alike_in_both_kernels(by: str) -> None
     assert abs(of_network.mean - of_activity.mean) <= reach
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_shortest_queues_of_a_network_are_those_of_the_chain_of_an_activity() -> None:
     """With capacities, of which the chain is finite: two stations of two places each."""
     found = simulated(routed("shortest", capacity=2))
@@ -198,7 +198,7 @@ def test_shortest_queues_of_a_network_are_those_of_the_chain_of_an_activity() ->
     assert value.low <= mean <= (value.high or 0.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", ["exact", "linearizer", MARKOV_CHAIN, BOUNDS])
 def test_other_methods_refuse_routes_by_state_by_name(method: str) -> None:
     with pytest.raises(NoAnswerError) as caught:
@@ -263,7 +263,7 @@ FILE = (
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_files_say_it_by_one_word(tmp_path: Path) -> None:
     file = tmp_path / "routed.yaml"
     file.write_text(FILE)

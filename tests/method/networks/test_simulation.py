@@ -188,7 +188,7 @@ def test_exact_answers_lie_within_the_intervals(name: str) -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "name", ["bolch-8-5", "bolch-8-6", "lazowska-mixed", "schwetman-mixed", "bolch-8-4"]
 )
@@ -198,7 +198,7 @@ def test_of_textbook_networks(name: str) -> None:
     assert outside(seen(model, 3), known(solve(model))) == {}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_intervals_are_narrow_enough_to_say_something() -> None:
     for model in (CENTRAL, MIXED, SWITCHING):
         for name, each in seen(model).values.items():
@@ -210,7 +210,7 @@ def test_intervals_are_narrow_enough_to_say_something() -> None:
                 assert each.high - each.value < 0.12 * each.value, name
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_losses_are_those_of_erlang_and_of_one_server() -> None:
     load_, most = 0.8, 3
     empty = (1 - load_) / (1 - load_ ** (most + 1))
@@ -234,7 +234,7 @@ def test_losses_are_those_of_erlang_and_of_one_server() -> None:
     assert outside(seen(lines), {"loss_probability[calls,lines]": terms[-1] / sum(terms)}) == {}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_whoever_is_lost_on_the_way_leaves_or_begins_anew() -> None:
     model = network(
         {"a": closed_class(2, 1.0), "b": open_class(0.3)},
@@ -311,7 +311,7 @@ def test_a_speed_that_does_not_depend_on_who_is_there_is_a_faster_server() -> No
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_parts_of_classes_in_a_utilization_vary_beside_it(seed: int) -> None:
     """With the part taken for certain the intervals were a tenth as wide, and missed."""
@@ -328,7 +328,7 @@ def test_the_parts_of_classes_in_a_utilization_vary_beside_it(seed: int) -> None
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_quantiles_are_those_of_several_servers_without_thinking() -> None:
     model = network({"jobs": open_class(1.5)}, {"cpu": station(service={"jobs": 1.0}, servers=2)})
     truth = {
@@ -413,7 +413,7 @@ def test_parts_add_up_to_the_whole() -> None:
     assert "waiting_time[batch,pool]" not in found
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_same_seed_gives_the_same_answer_by_either_kernel() -> None:
     made = [
         solve(model, method="simulation", simulation=Simulation(seed=7, cycles=1500, kernel=kernel))
@@ -540,6 +540,7 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
 ]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("model", "words"), REFUSED, ids=range(len(REFUSED)))
 def test_what_cannot_be_simulated_is_named(model: QueueingNetwork, words: str) -> None:
     assert compute_answers(model, {}, "simulation")[0].failed == words
@@ -569,7 +570,7 @@ def test_points_of_a_sweep_are_what_they_are_alone() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
     small = network(
         {"jobs": closed_class(4, 1.0)},

@@ -23,7 +23,7 @@ def desk(
     return network({label: open_class(times * rate) for label, rate in RATE.items()}, stations)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("discipline", ["random", "priority", "priority-preemptive"])
 def test_exponential_services_agree_with_the_markov_chain(discipline: str) -> None:
     found, chained = (

@@ -23,7 +23,7 @@ PAIR = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 0), (0, 2)])
 def test_equations_give_the_numbers(sizes: tuple[int, int]) -> None:
     model = network(

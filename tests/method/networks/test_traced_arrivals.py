@@ -101,7 +101,7 @@ def test_files_of_several_forms_say_the_same(tmp_path: Path, table: str, keys: s
     ] == pytest.approx(0.75, rel=0.1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("table", "keys", "message"),
     [
@@ -172,7 +172,7 @@ def test_a_file_or_gaps_with_a_rate(tmp_path: Path, keys: str, message: str) -> 
         read(path)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_200_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
     chance = random.Random(7)
     table = "id,time [ms]\n" + "".join(f"{n},{n * 1.5}\n" for n in range(30))

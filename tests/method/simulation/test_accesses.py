@@ -59,7 +59,7 @@ def test_accesses_to_the_word_are_the_visits_of_its_station_by_each_processor(ki
     assert visits.total() > 10 * 5 * 3
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", [kind for kind in LOCKS if kind != "fifo"])
 @pytest.mark.parametrize("word", ["bus", None])
 def test_one_alone_accesses_what_its_kind_of_lock_counts(kind: str, word: str | None) -> None:

@@ -53,7 +53,7 @@ def quick(model: Model, settings: Simulation) -> Answer:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @many
 @given(calm_models())
 def test_without_contention_or_chance_it_is_the_closed_form(model: Model) -> None:
@@ -82,7 +82,7 @@ def test_the_account_adds_up_to_the_time(model: Model) -> None:
     assert math.fsum(seen.steps.values()) == pytest.approx(time, rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @few
 @given(busy_models(random=False))
 def test_all_times_twice_as_long_take_twice_as_long(model: Model) -> None:
@@ -101,7 +101,7 @@ def plain_with(model: Model, values: dict[str, float]) -> Answer:
     return simulation.solve(model, values, replace(SHORT, kernel="plain"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @few
 @given(busy_models(random=False))
 def test_bounds_enclose_what_is_not_random(model: Model) -> None:
@@ -114,7 +114,7 @@ def test_bounds_enclose_what_is_not_random(model: Model) -> None:
     assert limits.high is None or time <= limits.high * (1 + slack)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @few
 @given(busy_models(), st.integers(0, 99))
 def test_intervals_meet_the_bounds(model: Model, seed: int) -> None:
@@ -215,7 +215,7 @@ def time_interval(answer: Answer) -> tuple[float, float]:
     return time.low, time.high
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_processors_are_interchangeable() -> None:
     """Each does as many cycles as any other, but for chance: here within four standard errors."""
     cycle = delay(5.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", scv=1.0))
@@ -232,7 +232,7 @@ def test_processors_are_interchangeable() -> None:
     assert max(abs(each - mean) for each in spent) < 4 * math.sqrt(mean * 5.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_lock_with_think_time_as_in_the_design() -> None:
     """Work 9, critical section 1, ten processors: about 75 % work, 8 % critical section, 17 %
     wait.
@@ -388,7 +388,7 @@ def test_what_cannot_be_simulated_is_refused(
     assert str(caught.value) == words
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_fraction_of_a_round_is_a_chance() -> None:
     answer = plain(closed_model(repeat(2.5, delay(2.0))), Simulation(seed=1, cycles=20_000))
     assert answer["time"] == pytest.approx(5.0, rel=0.02)
@@ -413,7 +413,7 @@ def test_the_precision_wished_is_said_in_percent() -> None:
     assert answer.notes[0].startswith("stopped at the requested precision of 5 %, after ")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     run, calls = Kernel.run, iter(range(100))
 
@@ -441,7 +441,7 @@ def test_a_cycle_that_never_ends_is_not_waited_for() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_one_alone_asks_processors_outside_each_item_another() -> None:
     """As the closed form has it: nobody is in the way of anybody there."""
     model = closed_model(
@@ -451,7 +451,7 @@ def test_one_alone_asks_processors_outside_each_item_another() -> None:
     assert plain(model)["time"] == solve(model)["time"] == 3.0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_program_that_the_events_cut_short_is_no_deadlock() -> None:
     # A run takes more than a stretch of events, so the budget ends within a later one.
     program = phased_model((20_000, 2, repeat(1.5, delay(1.0, name="work"))))
@@ -489,7 +489,7 @@ def test_fairness_is_jains_index_of_the_waits() -> None:
     assert "fairness[door]" not in alone.values
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_locks_that_keep_the_order_are_fairer_than_those_that_leave_it_to_luck() -> None:
     found = {
         kind: quick(in_turn(kind, 16), Simulation(seed=1, cycles=8000)).values["fairness[door]"]

@@ -62,7 +62,7 @@ def generators(draw: st.DrawFn) -> list[list[float]]:
     return rows
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @given(generators())
 def test_every_method_solves_what_dense_algebra_solves(rows: list[list[float]]) -> None:
     chain = explore_states(
@@ -140,7 +140,7 @@ def test_what_does_not_solve_the_equations_is_refused() -> None:
 # Transient answers.
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("error", [1e-4, 1e-10, 1e-13])
 @pytest.mark.parametrize("time", [0.0, 1e-9, 0.3, 7.0, 4000.0])
 def test_one_server_without_room_to_wait_settles_as_known(time: float, error: float) -> None:

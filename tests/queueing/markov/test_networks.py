@@ -60,7 +60,7 @@ def product_form(draw: st.DrawFn) -> NetworkArrays:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=examples(40))
 @given(product_form())
 def test_product_form_networks_are_what_the_exact_recursions_say(given_: NetworkArrays) -> None:
@@ -68,7 +68,7 @@ def test_product_form_networks_are_what_the_exact_recursions_say(given_: Network
     agree(found, exact(given_))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_central_server_of_thousands_of_states() -> None:
     given_ = network_arrays(
         [[0.005, 0.03, 0.027]],
@@ -91,7 +91,7 @@ def test_the_order_of_visits_says_nothing_in_product_form() -> None:
     agree(solve_markov_chain(given_, route([[1.0, 0.0, 0.0]], star)), solve_markov_chain(given_))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_open_and_mixed_networks() -> None:
     opened = network_arrays([0.5, 0.3], [1.0, 2.0], arrivals=1.0)
     agree(solve_markov_chain(opened), exact(opened), 1e-8)
@@ -229,7 +229,7 @@ def without_product_form(draw: st.DrawFn) -> NetworkArrays:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @settings(max_examples=examples(25))
 @given(without_product_form())
 def test_any_discipline_is_what_a_chain_written_apart_says(given_: NetworkArrays) -> None:

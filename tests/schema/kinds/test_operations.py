@@ -75,7 +75,7 @@ def test_more_processors_than_the_machine_has_are_noted(tmp_path: Path) -> None:
     assert said in solve(activity(tmp_path, "{collective: barrier}", head=head)).notes
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_processors_by_a_formula_are_one_or_more_and_noted_where_not_whole(tmp_path: Path) -> None:
     head = HEAD.replace("{processors: 8}", "{processors: n / 2}").replace(
         "cycle:", "parameters: {n: 16}\ncycle:"
@@ -91,7 +91,7 @@ def test_processors_by_a_formula_are_one_or_more_and_noted_where_not_whole(tmp_p
 MESSAGES = [each for each in ALGORITHMS if not each.in_switch]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("algorithm", MESSAGES, ids=lambda each: f"{each.operation}-{each.name}")
 def test_a_collective_takes_the_time_of_its_law(
     algorithm: CollectiveAlgorithm, tmp_path: Path
@@ -172,7 +172,7 @@ def _ring(operation: str, size: float, ranks: float) -> float:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("size", [512, 200e3, 2e6, 8e6, 64e6, 1e9])
 def test_a_ring_takes_the_quickest_of_its_protocols(tmp_path: Path, size: float) -> None:
     item = f"{{collective: allgather, size: {size:g} B, placement: node}}"
@@ -227,7 +227,7 @@ def test_the_switch_combines_where_its_network_tells_how(tmp_path: Path) -> None
         time_of(activity(tmp_path, named.replace("in-switch", "switch-tree")))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_levels_overlap_and_ranks_fill_one_node_after_the_other(tmp_path: Path) -> None:
     points: dict[str, list[float]] = {
         "population.processors": [8, 9, 1024, 1024],
@@ -263,7 +263,7 @@ def test_levels_overlap_and_ranks_fill_one_node_after_the_other(tmp_path: Path) 
     assert any("over nodes is estimated" in note for note in one.notes)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_named_algorithm_has_no_levels(tmp_path: Path) -> None:
     item = "{collective: allreduce, size: 1 GB, algorithm: ring"
     for ranks, placement in ((8, "node"), (64, "network")):
@@ -329,7 +329,7 @@ def test_messages_that_cross_an_adapter_together_wait_for_each_other(tmp_path: P
     assert not any("machine.node.adapters" in note for note in inside.notes)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_library_that_knows_nodes_is_said_of_the_machine_or_the_operation(
     tmp_path: Path,
 ) -> None:
@@ -350,7 +350,7 @@ def test_a_library_that_knows_nodes_is_said_of_the_machine_or_the_operation(
     assert times["named"] == pytest.approx(2 * 31 / 32 * 64e6 / 20e9, rel=0.05)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("library", "item", "expected"),
     [
@@ -476,7 +476,7 @@ def test_a_model_that_uses_nothing_of_its_machine_says_so() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_stages_are_repeated_by_count(tmp_path: Path) -> None:
     path = activity(
         tmp_path, "{pipeline: 32, stages: [{count: 64, serial: [{name: layer, delay: 1 ms}]}]}"
@@ -696,7 +696,7 @@ def test_what_a_model_requires_is_refused_where_it_is_written_and_has_no_answer_
         solve(wrong)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_is_measured_on_a_machine_changes_with_it() -> None:
     a100, h100 = (
         time_of("language-model-step", machine=f"gpu-node-{name}") for name in ("a100", "h100")
@@ -754,7 +754,7 @@ MIXTRAL = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_experts_have_the_published_numbers_of_weights() -> None:
     """Mixtral 8x7B: 46.7e9 weights, of which a token meets 12.9e9 (arXiv 2401.04088, section 2.1).
 
@@ -772,7 +772,7 @@ def test_experts_have_the_published_numbers_of_weights() -> None:
     assert operations + words == pytest.approx(12.9e9, rel=2e-3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_sequence_that_is_shared_costs_its_products_and_the_exchange() -> None:
     """Two GPUs with half of each sequence have the products of two with half of the sequences."""
     given = {**MIXTRAL, "parameters.experts": 1, "parameters.chosen": 1, "parameters.kept": 1.0}

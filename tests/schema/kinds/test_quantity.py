@@ -36,7 +36,7 @@ def refusal(field: Any, written: object) -> str:
     return str(caught.value.errors()[0]["msg"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("field", "written", "value", "dimension"),
     [
@@ -158,7 +158,7 @@ REFUSED: list[tuple[Any, object, str]] = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("field", "written", "message"), REFUSED, ids=[message[:50] for _, _, message in REFUSED]
 )

@@ -72,7 +72,7 @@ def test_numbers_may_be_formulas_over_parameters(tmp_path: Path) -> None:
     assert str(built(tmp_path, text).stations["cpu"].demand["jobs"]) == "parameters.work / 2"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_that_is_written_reads_as_the_same(name: str, tmp_path: Path) -> None:
     made = built(tmp_path, NETWORKS[name])
@@ -105,7 +105,7 @@ def test_ranks_are_written_as_whole_numbers(tmp_path: Path) -> None:
     assert built(tmp_path, dump(made)).stations["cpu"] == made.stations["cpu"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("text", [DESIGN, SWITCHING, *NETWORKS.values()])
 def test_editors_take_what_the_loader_takes(text: str) -> None:
     schema = editor_schema("queueing-network")
@@ -294,7 +294,7 @@ REFUSED: list[tuple[str, list[str]]] = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("text", "problems"), REFUSED, ids=[each[0] for _, each in REFUSED])
 def test_each_fault_is_told_at_its_line(text: str, problems: list[str], tmp_path: Path) -> None:
     assert refused(tmp_path, text) == [f"x.yaml:{each}" for each in problems]

@@ -40,7 +40,7 @@ def written(folder: Path, text: str, name: str = "model.yaml", **values: Any) ->
     return str(path)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("connections", "cores"), [(1, 2), (3, 1), (4, 2)])
 def test_arithmetic_shapes_an_activity_as_its_number_does(
     tmp_path: Path, connections: int, cores: int
@@ -75,7 +75,7 @@ def test_arithmetic_shapes_a_network_as_its_number_does(tmp_path: Path) -> None:
     assert float(swept.columns["response_time[jobs]"][1]) == values[0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_study_varies_and_seeks_what_shapes_the_model(tmp_path: Path) -> None:
     said = {"permits": "connections", "servers": "cores", "count": 1}
     written(tmp_path, ACTIVITY, "model.yaml", connections=1, cores=3, **said)

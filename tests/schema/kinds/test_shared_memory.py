@@ -135,7 +135,7 @@ def validator() -> Any:
     return jsonschema.Draft202012Validator(editor_schema("machine"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "path", sorted((catalogue_folder() / "machines").glob("*.yaml")), ids=lambda path: path.stem
 )

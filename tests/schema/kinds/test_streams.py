@@ -36,7 +36,7 @@ def read(folder: Path, population: str) -> Model:
     return model
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("keys", "constructs"),
     [
@@ -71,7 +71,7 @@ SHOP = (
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_several_streams_need_no_processors(tmp_path: Path) -> None:
     model = read(tmp_path, SHOP)
     assert isinstance(model.population, StreamsPopulation)

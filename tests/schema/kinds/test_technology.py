@@ -26,7 +26,7 @@ def answered(**given: str) -> Answer:
     return answer
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("name", "system", "protocol"),
     [
@@ -187,7 +187,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_with_a_file_is_named_at_its_line(
     tmp_path: Path, old: str, new: str, words: str

@@ -109,7 +109,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_is_named_at_its_line(tmp_path: Path, old: str, new: str, words: str) -> None:
     assert old in TREND

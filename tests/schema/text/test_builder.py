@@ -33,7 +33,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS)
 def test_no_bomb_is_answered_at_length(text: str) -> None:
     with pytest.raises(SpecError) as caught:

@@ -63,7 +63,7 @@ def value(formula: str) -> float:
 # What a formula means
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("formula", "expected"),
     [
@@ -305,7 +305,7 @@ def test_a_long_sum_is_one_node() -> None:
     assert text(tree) == formula
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("sign", ["-", "*", "/", "+ 1 -"])
 def test_the_highest_tree_that_is_read_can_be_written(sign: str) -> None:
     for terms in range(2, 160):
@@ -577,7 +577,7 @@ def problem(
     return None
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(
     "formula",

@@ -357,7 +357,7 @@ def test_the_reader_starts_without_the_heavy_libraries() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_whatever_is_no_text_cannot_be_printed() -> None:
     # The pattern is left out where everything can be printed, so it must find nothing there.
     odd = [

@@ -42,7 +42,7 @@ VALUES: list[tuple[str, object]] = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("text", "value"), VALUES, ids=[repr(text) for text, _ in VALUES])
 def test_plain_text_means_what_the_core_schema_says(text: str, value: object) -> None:
     node = node_at(read_text(f"a: {text}\n", "f.yaml"), "a")

@@ -63,7 +63,7 @@ def test_the_saturation_population_is_that_of_the_demands_and_the_think_time(fol
     assert made.throughput_bound == pytest.approx([1 / 12e-3, 8 / 12e-3, 1000, 1000, 1000])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_no_method_is_above_the_bound_and_utilization_follows_from_the_throughput(
     folder: Path,
 ) -> None:
@@ -146,6 +146,7 @@ def test_the_number_near_the_limit_is_solved_on_both_sides(
     ]
 
 
+@pytest.mark.turns(4)
 def test_numbers_that_are_not_solved_are_not_said_to_be_too_few(folder: Path) -> None:
     """Values with intervals are not bisected: only 2 and 30 jobs are known, and 16 reach 95 %."""
     Path("one.yaml").write_text(
@@ -209,7 +210,7 @@ def test_a_station_of_several_rates_bounds_by_its_highest_speed(folder: Path) ->
     assert np.all(made.throughput <= made.throughput_bound * (1 + 1e-9))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -330,7 +331,7 @@ def test_arrivals_are_limited_by_the_resource_with_the_largest_utilization(folde
     assert "decoder would limit it to 125 completions a second" in headline
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_utilization_and_the_largest_rate_are_those_of_the_simulation_and_the_search(
     folder: Path,
 ) -> None:

@@ -93,7 +93,7 @@ def test_the_choice_and_the_runners_up_are_the_best_of_all_points(folder: Path) 
         assert found.solved <= (40 if monotone else np.sum(cost <= np.sort(cost[meet])[3]) + 32)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_approximate_quantile_meets_a_limit_with_its_whole_interval(folder: Path) -> None:
     name = "response_time_quantile[requests,0.99]"
     ways = list(product(range(3, 7), range(4, 7), range(3, 7)))  # three of app are saturated
@@ -149,7 +149,7 @@ def test_points_that_approximate_values_leave_undecided_are_simulated(folder: Pa
     assert approximate.undecided[0].point.items() <= last_answer.point.items()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_number_of_simulated_points_is_limited(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,7 +166,7 @@ def test_the_number_of_simulated_points_is_limited(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_study_without_pictures_draws_the_points_that_were_solved(folder: Path) -> None:
     prepared = prepare(str(written(CHOOSE)))
     (picture,) = prepared.spec.pictures
@@ -261,7 +261,7 @@ def test_a_picture_of_a_case_without_a_choice_is_refused(folder: Path) -> None:
         prepare(str(written(CHOOSE, more=pictures)))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_choice_by_a_formula_is_told_in_words_without_paths(folder: Path) -> None:
     formulas = (
         "stations.web.servers + 2 * stations.app.servers",
@@ -292,7 +292,7 @@ def test_a_choice_by_a_formula_is_told_in_words_without_paths(folder: Path) -> N
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_servers_are_not_chosen_for_stations_that_have_none(folder: Path) -> None:
     Path("tiers.yaml").write_text(
         f"{TIERS}  net: {{discipline: is, service: {{requests: 5 ms}}}}\n"
@@ -317,7 +317,7 @@ def test_an_objective_of_answers_within_a_budget(folder: Path) -> None:
     assert not found.ordered
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_cases_that_are_choices_begin_with_the_best_one(folder: Path) -> None:
     text = f"  cases: [base, quick]\n  vary: {{stations.db.servers: [3, 4]}}\n  minimize: {TIME}\n"
     text += f"  where: {TIME} <= 90 ms\n"
@@ -360,7 +360,7 @@ def test_numbers_that_shape_no_model_are_chosen_among_as_well(folder: Path) -> N
     assert alone(TIME, **given, classes__requests__arrivals="120 /s") > rates[100]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_permits_of_an_activity_are_chosen_among(folder: Path) -> None:
     text = "  vary: {resources.*.permits: {from: 1, to: 4, step: 1}}\n"
     text += (
@@ -382,7 +382,7 @@ def test_permits_of_an_activity_are_chosen_among(folder: Path) -> None:
     assert number(found.found[0], "objective") == cost.min()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_where_nothing_meets_the_conditions_the_nearest_is_named(folder: Path) -> None:
     narrow = CHOOSE.replace("<= 90 ms", "<= 71 ms and utilization[db] <= 0.9")
     found, pruned = chosen(narrow), chosen(narrow + "  monotone: true\n")
@@ -431,7 +431,7 @@ def test_where_every_point_is_saturated_the_choice_says_so(folder: Path) -> None
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path) -> None:
     Path("one.yaml").write_text(
         "queueing-network: 1\nclasses: {jobs: {arrivals: 8 /s}}\nstations: {web: {servers: 10,"
@@ -458,7 +458,7 @@ def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path)
     assert "it is undecided whether 10 web servers would be better" in result.headline(Words())[0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -677,6 +677,7 @@ def test_totals_and_words_that_lead_nowhere_are_refused(
         check_file(path)
 
 
+@pytest.mark.turns(4)
 def test_the_choice_has_the_values_that_were_asked_for(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

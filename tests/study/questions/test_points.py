@@ -36,7 +36,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "x.yaml"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_file_has_the_points_of_the_sweep(
     study: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,7 +49,7 @@ def test_a_file_has_the_points_of_the_sweep(
     assert set(table["method"]) == {"mean-value"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_points_start_from_the_case_that_is_named(study: str) -> None:
     assert main(["points", study, "--sweep", "both", "--case", "more", "-o", "p.parquet"]) == 0
     sweep = run(study).sweeps[2]
@@ -57,7 +57,7 @@ def test_points_start_from_the_case_that_is_named(study: str) -> None:
     assert table["time"].to_list() == np.asarray(sweep["time"]).reshape(2, -1)[1].tolist()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_file_has_the_points_of_every_case_and_of_axes_that_move_together(study: str) -> None:
     sweeps = run(study).sweeps
     assert main(["points", study, "--sweep", "both", "-o", "p.parquet"]) == 0

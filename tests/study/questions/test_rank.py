@@ -47,7 +47,7 @@ def written(path: str, value: float, unit: str) -> dict[str, str]:
     return {path.replace(".", "__"): repr(value) if unit == "1" else f"{value!r} {unit}"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_effects_are_those_of_solving_again(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {change: 50%, most: 100}")
     assert len(found.rows) > 8
@@ -78,7 +78,7 @@ def test_elasticities_are_those_of_small_differences(tmp_path: Path) -> None:
         ), parameter(row)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_shares_of_times_add_up_to_one(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {change: 50%, most: 1000}")
     shares = {
@@ -93,7 +93,7 @@ def test_shares_of_times_add_up_to_one(tmp_path: Path) -> None:
     assert next(row for row in found.rows if parameter(row) == "parts")["share"] is None
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_best_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
     whole, few = ranking(tmp_path, "rank: {most: 100}"), ranking(tmp_path, "rank: {most: 3}")
     assert whole.rows[:3] == few.rows
@@ -103,21 +103,21 @@ def test_the_best_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
     assert effects == sorted(effects, reverse=True)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_less_of_some_is_no_help_and_more_is(tmp_path: Path) -> None:
     rows = {parameter(row): row for row in ranking(tmp_path, "rank: {most: 100}").rows}
     assert rows["machine.processors.speed"].point["change"] == "twice"
     assert rows["machine.network.adapter"].point["change"] == "half"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_change_that_is_not_allowed_has_no_effect_to_tell(tmp_path: Path) -> None:
     rows = {parameter(row): row for row in ranking(tmp_path, "rank: {change: 25%, most: 100}").rows}
     assert rows["parts"]["time_saved"] is None  # 5.25 and 9.33
     assert number(rows["parts"], "elasticity") > 0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_what_does_not_matter_is_named(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {most: 100}")
     assert "machine.processors.count" in found.idle
@@ -226,7 +226,7 @@ def test_near_saturation_the_change_that_helps_is_named_not_the_one_without_an_a
     assert "11.1 % more speed saves most" in found.headline(Words())[0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_said_to_help_most_does_and_its_opposite_does_not_help_more(
     tmp_path: Path, seed: int
@@ -296,7 +296,7 @@ cycle:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_change_is_compared_with_an_answer_of_the_same_method(tmp_path: Path) -> None:
     """Mean value is 20 % off for this model, so a check replaces it by a simulation: half of the
     small time under the lock shortens the time, and does not lengthen it by 19 %.
@@ -311,7 +311,7 @@ def test_a_change_is_compared_with_an_answer_of_the_same_method(tmp_path: Path) 
     assert row.values["time_saved"].value == pytest.approx(0.0, abs=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_change_of_another_method_is_compared_with_the_case_by_that_method(
     tmp_path: Path,
 ) -> None:
@@ -364,6 +364,7 @@ def test_of_several_groups_the_first_is_ranked_by_its_name(tmp_path: Path) -> No
     assert "of the time of readers" in result.sentences()[0]
 
 
+@pytest.mark.turns(4)
 def test_the_size_of_a_machine_is_no_lever_unless_it_is_asked_for(tmp_path: Path) -> None:
     """Half of the processors at a memory give each twice the bandwidth, and are no improvement."""
     base = "{model: step-on-nodes, parameters.p: 1024, parameters.operations: 2000}"

@@ -191,7 +191,7 @@ def test_the_base_is_held_against_in_another_case(folder: Path) -> None:
     assert [each.value for each in made.crossings] == [pytest.approx(3e-3)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -347,7 +347,7 @@ def simulated(question: str, limit: float, cycles: int = 4000) -> ConditionSearc
 SERVERS = "of: stations.web.servers, from: 9, to: 12, step: 1"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_limit_that_noise_hides_is_refined_until_it_is_decided(folder: Path) -> None:
     limit = (exact_quantile(folder, 9) + exact_quantile(folder, 10)) / 2
     made = simulated(SERVERS, limit)
@@ -362,7 +362,7 @@ def test_a_limit_that_noise_hides_is_refined_until_it_is_decided(folder: Path) -
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_limit_at_the_value_itself_stays_undecided(folder: Path) -> None:
     made = simulated(SERVERS, exact_quantile(folder, 10))
     (crossing,) = made.crossings
@@ -380,7 +380,7 @@ def test_a_limit_at_the_value_itself_stays_undecided(folder: Path) -> None:
     assert "is undecided at 9 and changes nowhere else" in search_text(at_the_end)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_crossing_of_simulated_values_has_an_interval(folder: Path) -> None:
     limit = exact_quantile(folder, 10, 8.7)
     made = simulated("of: classes.jobs.arrivals, from: 6 /s, to: 9.4 /s, points: 5", limit)
@@ -403,7 +403,7 @@ def test_an_estimate_without_an_interval_decides_nothing(folder: Path) -> None:
     assert made.crossings == ()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_page_table_and_json_of_an_undecided_search(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -422,7 +422,7 @@ def test_page_table_and_json_of_an_undecided_search(
     assert "is undecided from 10 on" in page
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
     limit = (exact_quantile(folder, 9) + exact_quantile(folder, 10)) / 2
     question = (
@@ -542,7 +542,7 @@ def test_of_many_changes_the_first_are_said(folder: Path) -> None:
     assert ", and 30 further changes in the table (searched over" in said
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_each_limit_near_saturation_is_found_and_holds_on_its_own_side_only(
     folder: Path, seed: int
@@ -617,7 +617,7 @@ seek:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_study_without_pictures_draws_what_it_seeks(folder: Path) -> None:
     drawn = result_of(found(SEARCHES), SeekResult)
     half, gain = (

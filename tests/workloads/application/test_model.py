@@ -81,7 +81,7 @@ def test_a_fault_costs_what_the_operation_alone_costs() -> None:
     assert line(tally) == pytest.approx(7 * (solve(alone)["time"] or 0.0), rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_empty_miss_and_a_lock_cost_what_they_cost_alone() -> None:
     page = PROGRAMS["dvsm/page-fault"].on(
         machine(), call=747e-6, remote_compute=283e-6, remote_delay=75e-6
@@ -103,7 +103,7 @@ def test_an_empty_miss_and_a_lock_cost_what_they_cost_alone() -> None:
         assert found == pytest.approx(3 * (solve(lock)["time"] or 0.0), rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_prefetched_fault_costs_all_sends_and_receives_and_a_prefetched_lock_one_send() -> None:
     # By hand from Table 2 and the machine: 12 B and 300 B at the source, twice each, and the
     # handler.
@@ -139,7 +139,7 @@ def test_serving_is_on_the_server_and_not_taken_off_the_fault() -> None:
     assert both.account["idle"] == pytest.approx(alone.account["idle"] - 10 * served / 2, rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_time_is_the_slowest_of_each_phase_and_the_account_adds_up() -> None:
     fault = Counter({(1, 20): 10})
     given = counts(
@@ -156,7 +156,7 @@ def test_time_is_the_slowest_of_each_phase_and_the_account_adds_up() -> None:
     assert sum(answer.share["time"].values()) == pytest.approx(1.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_technology_scales_its_class_of_the_account() -> None:
     given = model(idle_pair(ProcessorTally(work=9, faults=Counter({(1, 4096): 50}), empty=9)))
     before, halved = (
@@ -178,7 +178,7 @@ def test_technology_scales_its_class_of_the_account() -> None:
     assert saved == pytest.approx((lines + meeting) / 2, rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_waiting_for_a_lock_is_for_each_processor_ahead_and_its_faults() -> None:
     alone, *queued = (
         line(ProcessorTally(work=9, ahead=ahead, ahead_faults=faults, faults=Counter({(1, 20): 1})))
@@ -282,7 +282,7 @@ def test_shares_of_mean_value_add_up() -> None:
     assert sum(shares.values()) == pytest.approx(1.0, rel=1e-6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("workload", "used"), [("sor", False), ("is", True)])
 def test_a_prefetched_part_needs_no_other_model(workload: str, used: bool) -> None:
     given = {"workload": workload, "machine": "rs6000-43p-fast-ethernet"}
@@ -295,7 +295,7 @@ def test_a_prefetched_part_needs_no_other_model(workload: str, used: bool) -> No
     assert {each.name for each in built.model.steps} == {each.name for each in none.model.steps}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_every_method_gives_the_mean_size_of_each_kind_of_message() -> None:
     asked, served = (
         ProcessorTally(work=4, faults=Counter({(1, 100): 2, (1, 40): 1})),
@@ -346,7 +346,7 @@ def test_what_equal_machines_counts_and_inputs_give_is_built_once() -> None:
     assert model(given) is not model(idle_pair(ProcessorTally(work=99)))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", ["raytrace-image-128", "is"])
 def test_a_sample_has_names_and_parameters_of_the_whole(name: str) -> None:
     """A study is checked by it, so what it lacks may be there, but what it has must be."""

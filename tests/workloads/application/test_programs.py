@@ -39,7 +39,7 @@ def test_shipped_counts_are_what_their_command_gives(name: str) -> None:
     }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", list(SMALL))
 def test_small_counts_keep_totals(name: str) -> None:
     whole = run(SMALL[name](4))

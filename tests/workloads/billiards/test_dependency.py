@@ -37,7 +37,7 @@ def overlap(pairs: list[int]) -> int:
     return len(pairs)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @given(st.integers(2, 40), st.integers(0, 10**6), st.integers(1, 24))
 def test_a_step_executes_as_much_as_leaves_the_sequential_state(
     balls: int, seed: int, processors: int
@@ -91,7 +91,7 @@ def test_one_processor_executes_everything_one_by_one() -> None:
     assert collisions_per_step(first_dependents_by_collision([-1] * 5), 2) == [2, 2, 1]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_parallelism_grows_with_balls_and_with_processors() -> None:
     few, more, many = (observe(balls, 5000, seed=1) for balls in (100, 1000, 10_000))
     for processors in (4, 24, 32, 64):
@@ -106,7 +106,7 @@ def test_parallelism_grows_with_balls_and_with_processors() -> None:
     assert across[0] == 1.0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_more_steps_give_no_more_parallelism() -> None:
     # Places and speeds stay as random as they were at the start, so parts of a run are alike.
     run = BilliardSimulation(uniform_start(1000, 1))
@@ -116,7 +116,7 @@ def test_more_steps_give_no_more_parallelism() -> None:
     assert early == pytest.approx(late, rel=0.03)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("balls", [1000, 5000, 20_000])
 def test_from_any_collision_on_as_many_are_independent_as_lines_say(balls: int) -> None:
     """Compare with lines that cross.
@@ -136,7 +136,7 @@ def test_from_any_collision_on_as_many_are_independent_as_lines_say(balls: int) 
         assert ahead == pytest.approx(expected, rel=0.06), processors
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_step_begins_where_a_dependency_was_and_so_is_shorter() -> None:
     counts = observe(5000, 40_000, seed=1)
     assert (
@@ -146,7 +146,7 @@ def test_a_step_begins_where_a_dependency_was_and_so_is_shorter() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_half_of_the_neighbours_approach_and_a_collision_queues_what_it_deletes() -> None:
     counts = observe(5000, 20_000, seed=1)
     assert counts.queued_at_start / 5000 == pytest.approx(0.5, abs=0.02)

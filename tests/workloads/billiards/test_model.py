@@ -54,14 +54,14 @@ def units(balls: int, steps: int) -> float:
     return searched * 8.35 + added * 30.5 + removed * 30.5 + (balls + 1 + 3 * steps) * 9 + steps * 9
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_one_processor_runs_the_sequential_program() -> None:
     alone = answer()
     assert alone["time"] == pytest.approx(units(1000, 200) * US)
     assert dict(alone.account) == {"busy": pytest.approx(alone["time"])}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("processors", [2, 7, 32, 53, 100])
 def test_parallel_time_is_work_shared_and_latency_by_source(processors: int) -> None:
     found = answer(processors=processors)
@@ -130,7 +130,7 @@ def test_a_lock_that_a_processor_of_another_ring_had_last_takes_longer() -> None
     assert answer(processors=32).account["lock"] == pytest.approx(near * 15 * US)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.turns(6)
 def test_in_runs_as_long_as_those_of_the_paper_only_one_size_hardly_changes_the_rates() -> None:
     """With 1250 balls and collisions computing was 95.6 % of what it was with eight times the
@@ -187,7 +187,7 @@ def test_one_lock_for_all_is_waited_for_by_half_of_those_that_execute() -> None:
     assert one_lock - alone == pytest.approx(waits)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_an_addition_is_a_search_that_grows_with_the_balls() -> None:
     """Bins hold more collisions as the balls grow; with narrow bins, more bins are passed and
     fewer collisions.
@@ -200,7 +200,7 @@ def test_an_addition_is_a_search_that_grows_with_the_balls() -> None:
     assert min(found) == found[1]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_best_bins_pass_least() -> None:
     found = {
         balls: _counts_with_best_width(balls, 2000, 1, 0.1).entries_passed for balls in (400, 6400)
@@ -223,7 +223,7 @@ def test_what_passes_items_that_others_wrote_fetches_them() -> None:
     assert found == pytest.approx(passed * 0.5 / 2 * 7.5 * US)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_fixed_problem_has_a_fastest_number_of_processors() -> None:
     """Scale-Graph, Figure 9: the least at 53; the size of a unit of computing is fitted to it."""
     given: dict[str, Any] = {"balls": 5000, "steps": 1000, "parallelism": "expected"}
@@ -233,7 +233,7 @@ def test_the_fixed_problem_has_a_fastest_number_of_processors() -> None:
     assert times[96] > times[62] > times[56]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_more_balls_raise_efficiency_and_more_steps_do_not() -> None:
     base = efficiency(processors=32, steps=2000)
     assert efficiency(processors=32, steps=2000, balls=4000) > 1.2 * base
@@ -247,7 +247,7 @@ def test_the_simulation_comes_to_the_same_time() -> None:
     assert simulated.account["idle"] == pytest.approx(solve(model).account["idle"], rel=0.2)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("processors", [2, 8, 32, 64])
 @pytest.mark.parametrize("balls", [200, 1000, 10_000])
 def test_what_is_expected_of_many_balls_is_near_what_is_counted(

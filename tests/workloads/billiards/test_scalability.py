@@ -146,7 +146,7 @@ def test_the_printed_cell_lies_within_the_ranges_of_what_is_not_printed() -> Non
     assert cells == pytest.approx((0.879, 0.507, 0.495), abs=0.003)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_dependencies_alone_ask_for_balls_as_the_square_of_processors() -> None:
     # The share that executes depends on N^2 / n; steps are so many that the setup does not count.
     free = [runs(count, FREE, {}, balls_of_a_step=1e-3) for count in (16, 32)]

@@ -86,7 +86,7 @@ def test_a_larger_request_moves_its_own_steps(network: str) -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @any_network
 def test_one_more_part_takes_the_longest_serial_stage(network: str) -> None:
     for table, phase in ((4, "I"), (4, "II"), (5, "III")):
@@ -129,7 +129,7 @@ def test_a_faster_processor_divides_software_only(operation: str, network: str) 
         assert after.once[step] == pytest.approx(seconds / (4 if classes[step] in SOFTWARE else 1))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @any_operation
 @pytest.mark.parametrize(
     ("path", "technology"),
@@ -197,7 +197,7 @@ MEASURED = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @any_network
 @any_operation
 def test_each_measured_input_is_one_step(operation: str, network: str) -> None:
@@ -214,7 +214,7 @@ def test_a_page_fault_fetches_the_machines_page() -> None:
     assert set(change) == {"receive.protocol", "remote.send.protocol", "reply.wire"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @quick
 @given(machines(), st.integers(0, 6000))
 def test_protocol_time_is_read_from_the_range_the_message_falls_in(
@@ -288,7 +288,7 @@ def test_larger_replies_among_smaller_cost_what_the_recursion_says() -> None:
     assert answer.limits == ()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @any_network
 @pytest.mark.parametrize("processors", [2, 3, 8])
 def test_a_barrier_is_its_four_parts(network: str, processors: int) -> None:

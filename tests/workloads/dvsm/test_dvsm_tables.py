@@ -56,7 +56,7 @@ def coefficients(answer: Answer, phase: str, kind: str) -> tuple[float, float]:
     return (receive, send) if phase == "III" else (send, receive)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_column
 def test_single_operation_cells_within_a_microsecond(table: int, network: str, phase: str) -> None:
     column = PAPER[f"table_{table}"][network][phase]
@@ -65,7 +65,7 @@ def test_single_operation_cells_within_a_microsecond(table: int, network: str, p
         close(us(answer, *steps), (table, f"{network} {phase}", row), column[row], 1.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_column
 def test_coefficients_within_a_microsecond(table: int, network: str, phase: str) -> None:
     column = PAPER[f"table_{table}"][network][phase]
@@ -74,7 +74,7 @@ def test_coefficients_within_a_microsecond(table: int, network: str, phase: str)
         assert coefficients(answer, phase, kind) == pytest.approx(tuple(column[row]), abs=1.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_column
 def test_evaluated_rows_and_totals(table: int, network: str, phase: str) -> None:
     column = PAPER[f"table_{table}"][network][phase]
@@ -89,7 +89,7 @@ def test_evaluated_rows_and_totals(table: int, network: str, phase: str) -> None
     close(answer["time"] / US, (table, key, "total"), column["total"], within)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_column
 def test_the_stage_that_binds_is_the_one_printed_with_d(
     table: int, network: str, phase: str
@@ -98,7 +98,7 @@ def test_the_stage_that_binds_is_the_one_printed_with_d(
     assert limit.stage == PAPER[f"table_{table}"][network][phase]["binds"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @every_column
 def test_total_with_the_maximum_at_the_destination(table: int, network: str, phase: str) -> None:
     """One send, one receive, wire, hardware, fault handler, signal and the measured maximum."""

@@ -114,7 +114,7 @@ def test_unequal_work_lengthens_the_wait_at_the_end_of_pass_2a() -> None:
     assert waited > 1.2 * first["barrier:pass-1"] / sum(first.values())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("deepest", [8, 9, 10])
 @pytest.mark.parametrize("tolerance", [2e-3, TOLERANCE])
 def test_smaller_tasks_are_better_with_short_entry_code_and_worse_with_long(
@@ -129,7 +129,7 @@ def test_smaller_tasks_are_better_with_short_entry_code_and_worse_with_long(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_loss_at_the_barrier_goes_with_the_size_of_a_task_over_that_of_the_tree() -> None:
     """Steps x processors x min_size over steps x tree: halving the one or doubling the other,
     within the grain of single tasks.

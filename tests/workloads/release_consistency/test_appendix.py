@@ -234,7 +234,7 @@ def messages(counts: Counts, side: str) -> Counter[str]:
     return found
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @given(small_programs(), protocols())
 def test_what_is_sent_is_received_and_served(small: Small, protocol: Protocol) -> None:
     checked = Checked(small)

@@ -81,7 +81,7 @@ def test_blocks_that_are_taken_at_random_are_read_from_everywhere_alike() -> Non
     assert squares < chi2.ppf(0.999, (count - 1) ** 2)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("hop", ["1 ns", "0.25 us", "10 us"])
 def test_static_scheduling_is_faster_whatever_a_remote_access_costs(hop: str) -> None:
     given = {**SMALL, "inside": "0 us", "machine.interconnect.hop": hop}

@@ -88,7 +88,7 @@ def walked(tree: Octree, bodies: int, tolerance: float) -> tuple[NDArray[np.floa
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_forces_approach_the_sum_over_all_pairs() -> None:
     places, _ = plummer(600, seed=3)
     tree, exact = Octree.from_places(places), direct(places)

@@ -98,7 +98,7 @@ def test_is_changes_only_the_buckets_that_its_keys_hit() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_barnes_alternates_between_processor_0_and_the_others() -> None:
     counts = run(barnes(processors=4, bodies=1024, steps=3, scattered=True)).without("start-up")
     by_name = {
@@ -118,7 +118,7 @@ def test_barnes_alternates_between_processor_0_and_the_others() -> None:
         assert max(done) < 1.1 * min(done), "zones of equal cost"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_barnes_asks_fewer_if_bodies_lie_in_the_tree_s_order() -> None:
     scattered, ordered = (
         run(barnes(4, bodies=1024, steps=2, scattered=each)) for each in (True, False)
@@ -132,7 +132,7 @@ def test_barnes_asks_fewer_if_bodies_lie_in_the_tree_s_order() -> None:
     assert means[0] > 1.5 * means[1]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_diffs_of_barnes_shrink_with_the_steps_unless_bodies_are_sorted_again() -> None:
     def mean_size(steps: int, sorted_again: bool) -> float:
         """Return the mean size of a message that carries diffs [B]."""
@@ -171,7 +171,7 @@ def test_water_computes_each_near_pair_once_and_locks_each_molecule_of_it() -> N
         assert tally.total("acquisitions") == len({each for pair in mine for each in pair}) + 1
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_water_faults_after_each_grant_where_sections_have_their_own_notices() -> None:
     """A page holds six molecules: its first visit by a processor brings all six where a grant
     carries what its giver knows, and each of their locks brings its own else.
@@ -231,7 +231,7 @@ def acquisitions(counts: Counts) -> Counter[int]:
     return found
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_raytrace_writes_every_pixel_once_and_steals_what_it_must() -> None:
     program = raytrace(processors=4, image=64, generations=3)
     written: Counter[tuple[int, int]] = Counter()

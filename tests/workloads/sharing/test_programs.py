@@ -76,7 +76,7 @@ class Watched:
             self.last[page] = [*kept, (me, tuple(clock), words)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_no_two_processors_write_one_word_at_once(name: str) -> None:
     watched = Watched(SMALL[name](4))
@@ -100,7 +100,7 @@ def work(counts: Counts) -> int:
     return counts.total("work")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", sorted(set(SMALL) - {"IS"}))
 def test_the_work_is_the_same_whoever_does_it(name: str) -> None:
     alone, together = run(SMALL[name](1)), run(SMALL[name](4))
@@ -108,7 +108,7 @@ def test_the_work_is_the_same_whoever_does_it(name: str) -> None:
     assert [each.name for each in alone.phases] == [each.name for each in together.phases]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_one_processor_alone_sends_nothing_and_faults_never(name: str) -> None:
     alone = run(SMALL[name](1))
@@ -116,14 +116,14 @@ def test_one_processor_alone_sends_nothing_and_faults_never(name: str) -> None:
     assert {each: alone.total(each) for each in silent} == dict.fromkeys(silent, 0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_the_same_program_gives_the_same_counts_again(name: str) -> None:
     program = SMALL[name](4)
     assert run(program) == run(program)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_several_writers_send_less_than_one_where_pages_are_shared_falsely(name: str) -> None:
     many, single = run(SMALL[name](4)), run(SMALL[name](4), Protocol(writers="single"))
@@ -131,7 +131,7 @@ def test_several_writers_send_less_than_one_where_pages_are_shared_falsely(name:
     assert many.without(START).bytes_sent() < single.without(START).bytes_sent()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_eager_release_sends_no_less_and_locks_as_often(name: str) -> None:
     lazy, eager = run(SMALL[name](4)), run(SMALL[name](4), Protocol(release="eager"))

@@ -187,7 +187,7 @@ def test_zeta_is_the_same_for_one_to_four_elements_and_better_for_every_further_
     assert most_efficient(TC2000, 31, accesses=1, elements=256) > 0.9
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("competitors", [10, 20])
 def test_zeta_rises_with_computing_and_more_for_writes(competitors: int) -> None:
     walk = {"elements": LARGE, "stride": 16, "accesses": 1, "start": 2}
@@ -269,7 +269,7 @@ def test_a_simulated_grain_alone_has_an_efficiency_of_one() -> None:
     assert answer.ends("grain_efficiency") == (1.0, 1.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_flags_of_an_array_lock_are_spread_over_the_modules() -> None:
     """Only the counter is hot; a flag is in the memory of the processor that waits on it."""
     given: dict[str, Any] = {"accesses": 0, "lock": "distributed", "competitors": 39}
@@ -392,7 +392,7 @@ def circuits_through_stages(processors: int, held: float, until: float) -> float
     return made / until
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_circuits_hold_the_outputs_of_switches_while_they_wait_for_the_next() -> None:
     """As a simulation that shares no code; and accesses to other modules are delayed by those to
     a hot one.
@@ -448,7 +448,7 @@ def circuits_given_up(
     return made / until
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("compute", "promised"), [(0, 0.07), (4, 0.03)])
 def test_refused_circuits_give_up_all_outputs_on_their_way(compute: int, promised: float) -> None:
     """As a simulation that shares no code; mean value with a pause of a quarter of the time for
@@ -503,7 +503,7 @@ def test_of_a_lock_the_instructions_of_the_hand_over_are_serial(lock: str, held:
     assert found["lock.acquire"] == pytest.approx((1 - held) * instructions)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_hot_spot_delays_others_less_where_refused_circuits_give_up_their_outputs() -> None:
     """A circuit that waits holds what others need (tree saturation); one that is refused leaves
     it free.

@@ -23,7 +23,7 @@ def zeta(on: str, competitors: int, **inputs: Any) -> float:
     return found
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_figure_6_one_to_four_elements_are_one_module() -> None:
     found = {m: zeta(TC2000, 16, elements=m) for m in (1, 2, 3, 4, 8, 12, 16, 256)}
     assert [found[m] for m in (2, 3, 4)] == pytest.approx([found[1]] * 3, rel=1e-6)
@@ -31,7 +31,7 @@ def test_figure_6_one_to_four_elements_are_one_module() -> None:
     assert found[256] > 0.9
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_figure_5_computing_helps_and_writes_most() -> None:
     walk = {"elements": LARGE, "stride": 16, "start": 2, "scv": 1.0}
     read, write = (
@@ -43,7 +43,7 @@ def test_figure_5_computing_helps_and_writes_most() -> None:
     assert all(w < r for r, w in zip(read, write, strict=True))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("units", [0, 4])
 def test_figure_8_the_queue_lock_loses_a_little_among_few_and_wins_among_many(units: int) -> None:
     section = {"accesses": 0, "compute": 120, "critical": units, "scv": 1.0}
@@ -55,7 +55,7 @@ def test_figure_8_the_queue_lock_loses_a_little_among_few_and_wins_among_many(un
     assert many["mcs"] > 2 * max(many["nat"], many["tas"])
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("competitors", [5, 6, 12, 20])
 def test_figure_9_the_queue_lock_disturbs_memory_least(competitors: int) -> None:
     walk = {"elements": LARGE, "stride": 4, "start": 1, "accesses": 20, "other_accesses": 0}

@@ -39,7 +39,7 @@ def test_figure_6_one_to_four_elements_are_one_module() -> None:
     assert found[256] > 0.9
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_figure_5_computing_helps_and_writes_most() -> None:
     walk = {"elements": LARGE, "stride": 16, "start": 2, "scv": 1.0}
     read, write = (
@@ -63,7 +63,7 @@ section, as the paper says.
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_figure_8_zeta_falls_with_the_length_of_critical_sections_but_where_it_is_listed() -> None:
     found = {
         (lock, competitors): [section("symmetry", competitors, lock, units) for units in LENGTHS]
@@ -109,21 +109,21 @@ def disturbed(on: str, competitors: int, lock: str) -> float:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("competitors", [5, 6, 12, 20])
 def test_figure_9_the_queue_lock_disturbs_memory_least(competitors: int) -> None:
     bus = {lock: disturbed("symmetry", competitors, lock) for lock in LOCKS}
     assert bus["mcs"] > 1.5 * max(bus["nat"], bus["tas"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("competitors", [5, 12, 24])
 def test_figure_9_on_switches_the_queue_lock_disturbs_memory_least_too(competitors: int) -> None:
     found = {lock: disturbed("tc2000", competitors, lock) for lock in LOCKS}
     assert found["mcs"] > max(found["nat"], found["tas"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_figure_7_words_level_off_on_a_bus_and_rise_on_with_switches() -> None:
     def warps(machine: SharedMemory, competitors: int, access: str) -> float:
         walk: dict[str, Any] = {"elements": LARGE, "pattern": "random", "access": access}
