@@ -65,7 +65,13 @@ from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, drawn_columns, interval_ends
 from slipstick.vocabulary import DISCIPLINES, SIMULATION
 from slipstick_questions.choices_picture import SolvedChoices, choices_figure, objective_title
-from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
+from slipstick_questions.conditions import (
+    LIMIT,
+    Condition,
+    ConditionSides,
+    condition_of,
+    names_limit,
+)
 from slipstick_questions.requirements import UnmetRequirement, unmet_requirements
 from slipstick_questions.sign_changes import decide
 from slipstick_questions.specs import ChoicesPictureSpec, ChooseQuestionSpec
@@ -242,6 +248,14 @@ class ChooseResult(QuestionResult):
     def has_further_answers(self) -> bool:
         """Return whether the headline leaves out an answer."""
         return len(self.choices) > 1 + _MOST_FURTHER_CASES
+
+    def answers_amount_in(self, title: str) -> bool:
+        """Return whether a title names the limit of a condition, such as 300 ms."""
+        return any(
+            names_limit(title, condition)
+            for choice in self.choices
+            for condition in choice.conditions
+        )
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences on the chosen points of the first cases."""

@@ -30,6 +30,9 @@ _KINDS_WITHOUT_ESTIMATE = ("once", "low", "high")
 intervals.
 """
 
+_LIMIT_AMOUNT = late_pattern(r"[<>]=?\s*+([\d.]++)\s*+([^\W\d_]++|%)")
+"""A limit in a condition: its number and its unit."""
+
 _COMPARISON_SIGNS = ("<", "<=", ">", ">=")
 
 BASE_THERE = "base_there."
@@ -37,6 +40,21 @@ BASE_THERE = "base_there."
 
 LIMIT = late_pattern(rf"({ONE_VALUE})\s*(?:<=|>=|<|>)\s*[\d.]")
 """A condition that limits one value of an answer by a number."""
+
+
+def names_limit(title: str, condition: str) -> bool:
+    """Return whether a title names a limit of a condition.
+
+    >>> (
+    ...     names_limit("Who answers within 135 s?", "time <= 135 s"),
+    ...     names_limit("Why?", "time <= 1 s"),
+    ... )
+    (True, False)
+    """
+    return any(
+        re.search(rf"(?<![\w.]){re.escape(amount[1])} ?{re.escape(amount[2])}(?!\w)", title)
+        for amount in _LIMIT_AMOUNT.finditer(condition)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ from slipstick_questions.conditions import (
     Condition,
     ConditionSides,
     condition_of,
+    names_limit,
 )
 from slipstick_questions.fitted import FittedBase
 from slipstick_questions.saturation import saturated_points, saturated_resources, unbounded
@@ -254,9 +255,6 @@ class ConditionSearch:
         )
 
 
-_LIMIT_AMOUNT = late_pattern(r"[<>]=?\s*+([\d.]++)\s*+([^\W\d_]++|%)")
-"""A limit in a condition: its number and its unit."""
-
 _MOST_SEARCHES_WITH_DETAILS = 8
 _MOST_VALUES_AT_LIMIT = 3
 """Values at the limit in the table of searches."""
@@ -318,11 +316,7 @@ class SeekResult(QuestionResult):
 
     def answers_amount_in(self, title: str) -> bool:
         """Return whether a title names the limit of a condition, such as 135 s."""
-        return any(
-            re.search(rf"(?<![\w.]){re.escape(amount[1])} ?{re.escape(amount[2])}(?!\w)", title)
-            for search in self.searches
-            for amount in _LIMIT_AMOUNT.finditer(search.condition)
-        )
+        return any(names_limit(title, search.condition) for search in self.searches)
 
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return which rates of searched years are guesses, or of weak series."""
