@@ -533,19 +533,14 @@ def _one_row_sentence(table: PublishedTable, words: Words) -> Iterator[str]:
     if len(rows_and_cells) < 2:
         return
     amounts = [
-        f"{_number_with_unit(cell.computed, table.unit)}"
-        f" ({_number_with_unit(cell.printed, table.unit)}) for {words.case(cell.case)}"
-        for _, cell in rows_and_cells
+        f"{_number_with_unit(cell.computed, table.unit)} for {words.case(cell.case)}"
+        f" ({_reference_phrase(row, _number_with_unit(cell.printed, table.unit))})"
+        for row, cell in rows_and_cells
     ]
-    references_text = join_phrases(
-        [*dict.fromkeys(row.reference for row, _ in rows_and_cells)], "or"
-    )
     fitted_cases = [words.case(cell.case) for row, cell in rows_and_cells if row.input]
     predicted_cases = [words.case(cell.case) for row, cell in rows_and_cells if not row.input]
     subject = table.title if len(table.rows) > 1 else table.rows[0].label
-    sentence = (
-        f"{subject} (in brackets {references_text} values of the source): {join_phrases(amounts)}"
-    )
+    sentence = f"{subject}: {join_phrases(amounts)}"
     if fitted_cases:
         predicted_clause = (
             f"; those of {join_phrases(predicted_cases)} are predicted" if predicted_cases else ""
@@ -553,6 +548,11 @@ def _one_row_sentence(table: PublishedTable, words: Words) -> Iterator[str]:
         fitted_text = join_phrases(fitted_cases)
         sentence += f"; the model was fitted to the values of {fitted_text}{predicted_clause}"
     yield sentence
+
+
+def _reference_phrase(row: TableRow, amount: str) -> str:
+    """Return what a published value is."""
+    return f"{amount} in the source" if row.reference == "printed" else f"{row.reference} {amount}"
 
 
 def _number_with_unit(value: float | None, unit: str) -> str:
