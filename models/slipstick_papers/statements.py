@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, nextafter
 from typing import ClassVar, NamedTuple
 
 from slipstick.answer import Answer
-from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.errors import Problem, Saturated, SpecError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension
+from slipstick.late import np
 from slipstick.report.formatting import NO_ENDS, escape, percent, quantity, with_noun
 from slipstick.results.question import (
     NO,
@@ -29,10 +30,12 @@ from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.kinds.study import columns_in
 from slipstick.schema.text import node_at
 from slipstick.study.cases import Place, StudyContext
+from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.vocabulary import MEAN_VALUE
 from slipstick_papers.page import STATEMENTS, StatementRow, summary_of_statements, verdicts_of
 from slipstick_papers.specs import StatementSpec
+from slipstick_questions.saturation import unbounded
 
 OF_THE_SOURCE = " of the source"
 
@@ -130,7 +133,7 @@ class StatementsResult(QuestionResult):
         computed_text = row.computed.replace(" (miss)", miss_mark)
         for case in answers:
             computed_text = re.sub(
-                rf"(?<![\w-]){re.escape(case)}(?= )", words.case(case), computed_text
+                rf"(?<![\w-]){re.escape(case)}(?= |,|$)", words.case(case), computed_text
             )
         return TitleAnswer(
             word,
@@ -227,8 +230,12 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
     )
 
     def solve(answers: BaseAnswers) -> StatementsResult:
+        infinite_values = _infinite_values(answers.named, compared_values, study)
         return StatementsResult(
-            tuple(_Sentence(name, spec, answers.named).as_row() for name, spec in readings.items()),
+            tuple(
+                _Sentence(name, spec, answers.named, infinite_values).as_row()
+                for name, spec in readings.items()
+            ),
             ranged="unpublished" in study.spec.questions,
             sampled="sample" in study.spec.questions,
             source_clause=OF_THE_SOURCE if has_source else "",
@@ -258,6 +265,21 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
         value for spec in readings.values() for terms in spec.cited.values() for _, value in terms
     }
     return Question(solve, named_values=compared_values, name_problems=name_problems_of)
+
+
+def _infinite_values(
+    answers: Mapping[str, Answer], value_names: Collection[str], study: StudyContext
+) -> set[tuple[str, str]]:
+    """Return the values that are infinite, because a resource is saturated, each with its case."""
+    return {
+        (case, name)
+        for case, answer in answers.items()
+        if isinstance(answer.failed, Saturated) and case in study.cases
+        for name, column in unbounded(evaluator(case, study.cases[case], study.library))
+        .columns({}, value_names)
+        .items()
+        if np.isinf(column[0])
+    }
 
 
 def read_one_by_one(statements: Mapping[str, StatementSpec]) -> dict[str, StatementSpec]:
@@ -376,6 +398,7 @@ class _Sentence:
     name: str
     spec: StatementSpec
     answers: Mapping[str, Answer]
+    infinite_values: Collection[tuple[str, str]] = ()
 
     def as_row(self) -> StatementRow:
         """Return the statement with its verdict, the required values and the computed values.
@@ -402,7 +425,7 @@ class _Sentence:
         )
         row_texts = (
             wanted_text,
-            _computed_text(checked_values, self._unit(stated_numbers)),
+            self._computed_text(checked_values, stated_numbers),
             methods,
             "yes" if are_exact else "no",
         )
@@ -446,6 +469,34 @@ class _Sentence:
             for index, name in enumerate(spec.of)
             if name in (self._picked_answers or spec.of)
         )
+
+    def _computed_text(
+        self, cells: Sequence[CheckedValue], stated_numbers: Mapping[str, Given]
+    ) -> str:
+        """Return the values of a statement as text, with a mark at those for which it does not
+        hold or is undecided. A ratio to another answer names that answer.
+        """
+        spec = self.spec
+        unit = self._unit(stated_numbers)
+        mark_by_truth = {True: "", False: " (miss)", None: " (undecided)"}
+        is_factor = spec.relative_to and not any(
+            "%" in number.text for number in stated_numbers.values()
+        )
+        texts = []
+        for cell in cells:
+            number_text = _number_text(cell.value, unit)
+            if spec.relative_to and not spec.other and not spec.per and cell.value:
+                references = spec.relative_to * (len(spec.of) if len(spec.relative_to) == 1 else 1)
+                reference = references[spec.of.index(cell.answer)]
+                adverb = "long" if "time" in spec.value else "much"
+                number_text = (
+                    f"{_number_text(cell.value, '1')} times as {adverb} as {reference}"
+                    if is_factor
+                    else f"{number_text} of {reference}"
+                )
+            against_text = f" against {_number_text(cell.against, unit)}" if cell.against else ""
+            texts.append(f"{cell.answer} {number_text}{against_text}{mark_by_truth[cell.holds]}")
+        return ", ".join(texts)
 
     def _with_computed_numbers(self, text: str) -> str:
         """Return a cause of a miss as text, in which computed numbers replace the names in
@@ -547,6 +598,8 @@ class _Sentence:
 
     def _number_of(self, answer_name: str, value_name: str) -> ComparedNumber | None:
         """Return a value of an answer with its interval; None if the answer does not have it."""
+        if (answer_name, value_name) in self.infinite_values:
+            return INFINITE
         answer = self.answers[answer_name]
         number = answer.find(value_name)
         if answer.failed or number is None:
@@ -569,6 +622,10 @@ class _Sentence:
 _LEAST_ERROR = 0.005
 """Relative error that answers by mean value have at least: two that differ by less than twice of it
 are not ordered. Chosen here; mean value errs by more in most models (`MEASURED_ERRORS`)."""
+
+
+INFINITE = ComparedNumber(inf, inf, inf, inf)
+"""A time where a resource is saturated; its error tells it from a limit that is not stated."""
 
 
 def _exact_number(value: float) -> ComparedNumber:
@@ -598,6 +655,8 @@ def _ratio_of_values(
     """
     if numerator is None or denominator is None or denominator.low <= 0.0:
         return None
+    if INFINITE in (numerator, denominator):
+        return INFINITE if denominator != INFINITE else None
     # Neither is negative, so the ratio is smallest at the least dividend and the greatest divisor.
     return ComparedNumber(
         numerator.value / denominator.value,
@@ -618,6 +677,11 @@ def _lies_between(
     """
     if value is None or lower is None or upper is None:
         return None
+    if INFINITE in (value, lower, upper):
+        if value != INFINITE:
+            return False if lower == INFINITE else _lies_between(value, lower, _exact_number(inf))
+        # Of two infinite values none is known to be larger.
+        return None if INFINITE in (lower, upper) else upper.value == inf
     errors_below, errors_above = value.error + lower.error, value.error + upper.error
     if value.low > lower.high + errors_below and value.high < upper.low - errors_above:
         return True
@@ -658,23 +722,12 @@ def _verdict(cells: Sequence[CheckedValue], needed_count: int) -> str:
     )
 
 
-def _computed_text(cells: Sequence[CheckedValue], unit: str) -> str:
-    """Return the values of a statement as text, with a mark at those for which it does not hold or
-    is undecided.
-    """
-    mark_by_truth = {True: "", False: " (miss)", None: " (undecided)"}
-    return ", ".join(
-        f"{cell.answer} {_number_text(cell.value, unit)}"
-        f"{f' against {_number_text(cell.against, unit)}' if cell.against else ''}"
-        f"{mark_by_truth[cell.holds]}"
-        for cell in cells
-    )
-
-
 def _number_text(number: ComparedNumber | None, unit: str) -> str:
     """Return a value with its interval as text."""
     if number is None:
         return "unknown"
+    if number == INFINITE:
+        return "without limit, since a resource is saturated"
     interval_ends = NO_ENDS if number.low == number.high else (number.low, number.high)
     return (
         percent(number.value, ends=interval_ends)
