@@ -400,6 +400,19 @@ def condition_of(
         message = condition_names.message_as_written(str(error))
         if str(error.name).startswith(BASE_THERE) and base_there is None:
             message = "only a search (seek) compares with the base at the same place"
+        named_case, _, value_name = str(error.name).partition(".")
+        if named_case in study.cases.keys() - {BASE, case.case}:
+            message = (
+                f"a condition compares a case with the base alone: {error.name} is that of the case"
+                f" {named_case}; write {BASE}.{value_name} for the base as given"
+            )
+            if place[0] == "seek":
+                message += (
+                    f", or {BASE_THERE}{value_name} for the base at the same value of what is"
+                    f" searched, and cases: [{named_case}] to search the case {named_case}"
+                )
+        if named_case == case.case != BASE:
+            message = f"{error.name} is a value of the case itself; write {value_name}"
         if error.name in case.built.entries:
             message = (
                 f"{error.name} is an input with one value here; a condition compares values of an"

@@ -74,6 +74,7 @@ from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.questions import Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PROBABILITY, LOW_PROBABILITY, drawn_columns
+from slipstick.vocabulary import SIMULATION
 from slipstick_questions.conditions import (
     BASE_THERE,
     LIMIT,
@@ -515,11 +516,10 @@ class _VariedCase:
         rows_and_tables = ((np.array([row]), table) for row, table in enumerate(tables))
         return PointTable.join(len(places), rows_and_tables)
 
-    def base_columns(
-        self, places: Array, names: Collection[str], run_factor: float
-    ) -> dict[str, Array]:
+    def base_table(self, places: Array, names: Collection[str], run_factor: float) -> PointTable:
         """Return the columns of a base at the searched places, by their names in a condition."""
-        columns = self.table_at(places, {*_names_of_base(names)}, run_factor).columns
+        table = self.table_at(places, {*_names_of_base(names)}, run_factor)
+        columns = table.columns
         if not self.case.form.is_estimated:
             # What is computed exactly has an interval without width.
             columns = {
@@ -531,7 +531,8 @@ class _VariedCase:
                 },
                 **columns,
             }
-        return {_name_at_base(name): column for name, column in columns.items()}
+        columns_of_condition = {_name_at_base(name): column for name, column in columns.items()}
+        return replace(table, columns=columns_of_condition)
 
     def drawn_base_columns(
         self, places: Array, names: Collection[str]
@@ -541,6 +542,37 @@ class _VariedCase:
         """
         drawn = drawn_columns(self.case, self.values(places), {*_names_of_base(names)}, len(places))
         return {_name_at_base(name): column for name, column in drawn.items()}
+
+
+def _worse_provenance(own: Provenance, base: Provenance) -> Provenance:
+    """Return the provenance of answers that are compared with those of a base: at each point the
+    method of the one that is not exact, and exact only if both are. Of two that are not exact, a
+    simulation is named first.
+    """
+    is_own_named = [
+        not is_own_exact and (is_base_exact or base_method != SIMULATION)
+        for is_own_exact, is_base_exact, base_method in zip(
+            own.exact, base.exact, base.methods, strict=True
+        )
+    ]
+    are_exact = [
+        bool(is_own_exact and is_base_exact)
+        for is_own_exact, is_base_exact in zip(own.exact, base.exact, strict=True)
+    ]
+    methods = [
+        own_method if is_named or is_exact else base_method
+        for own_method, base_method, is_named, is_exact in zip(
+            own.methods, base.methods, is_own_named, are_exact, strict=True
+        )
+    ]
+    return Provenance(
+        methods,
+        are_exact,
+        {**base.outside, **own.outside},
+        {**base.errors, **own.errors},
+        {**base.left_out, **own.left_out},
+        {**base.checks, **own.checks},
+    )
 
 
 def _names_of_base(names: Iterable[str]) -> Iterator[str]:
@@ -595,6 +627,15 @@ class _CaseSearch:
         )
 
     @property
+    def is_estimated(self) -> bool:
+        """Whether the case or the compared base is simulated."""
+        return any(
+            varied.case.form.is_estimated
+            for varied in (self.varied, self.base_there)
+            if varied is not None
+        )
+
+    @property
     def shapes_model(self) -> bool:
         """Whether what is varied shapes the model of the case or of the compared base."""
         return any(
@@ -614,7 +655,7 @@ class _CaseSearch:
         """
         places = np.array(self.places)
         spec = self.spec
-        is_estimated = self.case.form.is_estimated
+        is_estimated = self.is_estimated
         if self.is_whole:
             first_and_last = (places[0], places[-1])
             place_count = spec.points or (FEW_PLACES if is_estimated else MANY_PLACES)
@@ -629,16 +670,21 @@ class _CaseSearch:
         return places
 
     def solve(self, places: Array, run_factor: float = 1.0) -> PointTable:
-        """Solve the case at places. Return the answers in a table; simulations are longer than the
-        case's own by the factor `run_factor`.
+        """Solve the case, and the compared base, at places. Return the answers in a table, with the
+        provenance of the worse of both; simulations are longer than the case's own by the factor
+        `run_factor`.
         """
         names = self.condition.needed_columns
         own_names = {name for name in names if BASE_THERE not in name}
         table = self.varied.table_at(places, own_names, run_factor)
         if self.base_there is None:
             return table
-        base_columns = self.base_there.base_columns(places, names, run_factor)
-        return replace(table, columns={**table.columns, **base_columns})
+        base_table = self.base_there.base_table(places, names, run_factor)
+        return replace(
+            table,
+            columns={**table.columns, **base_table.columns},
+            provenance=_worse_provenance(table.provenance, base_table.provenance),
+        )
 
     def asked_values(self, place: float) -> dict[str, Value]:
         """Return the values that the study asks for at a place, by name."""
@@ -1096,7 +1142,7 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
     # Where saturation begins is looked for as well, to state it.
     has_answer = np.isfinite(margins[0]) & ~_is_saturated(case_search.condition, columns)
     if not (
-        case_search.case.form.is_estimated
+        case_search.is_estimated
         or case_search.is_whole
         or np.any(np.diff(margins[1:], axis=0) > 0)
         or (not case_search.has_only_places and has_answer.any() and not has_answer.all())
@@ -1325,9 +1371,7 @@ class _SearchRefinement:
         margins, holds = self.case_search.condition.margin_and_mask(self.columns)
         middle, low, high = margins
         is_undecided = (
-            (decide(margins, holds) == 0)
-            & np.isfinite(middle)
-            & self.case_search.case.form.is_estimated
+            (decide(margins, holds) == 0) & np.isfinite(middle) & self.case_search.is_estimated
         )
         with np.errstate(all="ignore"):
             # Width of the interval towards 0 over the distance of the margin from 0: below 1 it
@@ -1374,16 +1418,15 @@ class _SearchRefinement:
         is_end_of_answers = has_answer[1:] != has_answer[:-1]
         signs = np.sign(np.where(np.abs(margins[1:]) <= MARGIN_OF_EQUAL_SIDES, 0.0, margins[1:]))
         is_crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & has_answer[1:] & has_answer[:-1]
-        is_crossed &= self.case_search.is_whole or case.form.is_estimated or self._has_intervals
+        is_estimated = self.case_search.is_estimated
+        is_crossed &= self.case_search.is_whole or is_estimated or self._has_intervals
         distances = np.diff(self.places)
         if self.case_search.is_whole:
             return np.where((is_end_of_answers | is_crossed) & (distances > 1), distances, 0.0)
         magnitudes = np.maximum(np.abs(self.places[1:]), np.abs(self.places[:-1]))
         relative_distances = distances / np.maximum(magnitudes, 1e-300)
         precision = case.built.options.simulation.precision
-        closest_distance = np.where(
-            is_crossed | case.form.is_estimated, precision, CLOSEST_RELATIVE_DISTANCE
-        )
+        closest_distance = np.where(is_crossed | is_estimated, precision, CLOSEST_RELATIVE_DISTANCE)
         return np.where(
             (is_end_of_answers | is_crossed) & (relative_distances > closest_distance),
             relative_distances,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
 from slipstick.law import LAWS
 from slipstick.report.formatting import question_section
@@ -863,3 +865,71 @@ def test_cases_are_compared_in_the_same_year(folder: Path) -> None:
     t = math.log(6 / 0.72 / 1.4**5 * 1.05**5) / math.log(1.1 / 1.05)
     assert crossing.value == pytest.approx(2010 + t, rel=1e-9)
     assert crossing.starts
+
+
+def test_a_search_beside_a_simulated_base_is_as_uncertain_as_the_base(folder: Path) -> None:
+    Path("servers.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 1 /s}}\n"
+        "stations: {web: {servers: 2, service: {jobs: 1 s}}}\n"
+    )
+    fast = "{method: exact, stations.web.servers: 1, stations.web.service.jobs: 0.55 s}"
+    Path("study.yaml").write_text(
+        "study: 1\nbase: {model: servers.yaml, method: simulation, simulation.precision: 5%}\n"
+        f"cases: {{fast: {fast}}}\nseek:\n  it: {{of: classes.jobs.arrivals, from: 0.5 /s,"
+        " to: 1.5 /s, cases: [fast], where:"
+        " 'response_time[jobs] <= base_there.response_time[jobs]'}\n"
+    )
+    result = result_of(run(prepare("study.yaml")), SeekResult)
+    (crossing,) = result.searches[0].crossings
+    # 0.55 / (1 - 0.55 x) = 1 / (1 - x^2 / 4), by hand.
+    exact = (0.55 - math.sqrt(0.55**2 - 4 * 0.1375 * 0.45)) / 0.275
+    assert crossing.low is not None
+    assert crossing.high is not None
+    assert crossing.low < exact < crossing.high
+    (table,) = result.parts()
+    assert {(answer.method, answer.exact) for answer in table.answers()} == {("simulation", False)}
+
+
+@pytest.mark.parametrize(
+    ("cases", "message"),
+    [
+        ("[base]", "write base.time for the base as given, or base_there.time for the base at"),
+        ("[few]", "few.time is a value of the case itself; write time"),
+    ],
+)
+def test_a_value_of_another_case_names_what_a_search_compares_with(
+    folder: Path, cases: str, message: str
+) -> None:
+    Path("model.yaml").write_text(_OFFER)
+    study = _TWO_OFFERS.replace("WHERE", "time <= few.time").replace(
+        "cases: [few]", f"cases: {cases}"
+    )
+    Path("study.yaml").write_text(study)
+    with pytest.raises(SpecError, match=re.escape(message)):
+        prepare("study.yaml")
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("seek:\n  it: {of: parameters.p, from: 1, to: 64, where: time <= LIMIT}\n", "seek"),
+        (
+            "choose:\n  {vary: {parameters.p: [1, 64]}, minimize: parameters.p, where: time <= LIMIT}",
+            "choose",
+        ),
+    ],
+)
+def test_a_limit_of_the_title_that_no_condition_has_is_noted(
+    folder: Path, capsys: pytest.CaptureFixture[str], question: str, place: str
+) -> None:
+    Path("model.yaml").write_text(_OFFER)
+    for limit, is_noted in (("3 us", True), ("0.020 ms", False)):
+        Path("study.yaml").write_text(
+            "study: 1\ntitle: How many processors finish within 20 us?\nbase: {model: model.yaml}\n"
+            + question.replace("LIMIT", limit)
+        )
+        assert main(["check", "study.yaml"]) == 0
+        noted = (
+            f"the limit 20 us stands nowhere else in the study: write it in the condition, {place}"
+        )
+        assert (noted in capsys.readouterr().err) == is_noted
