@@ -685,7 +685,7 @@ def test_an_undecided_run_is_extended_until_its_interval_decides(half_width: flo
     margins = np.array([[margin], [margin - half_width], [margin + half_width]])
     search: Any = SimpleNamespace(
         condition=SimpleNamespace(margin_and_mask=lambda columns: (margins, np.array([True]))),
-        case=SimpleNamespace(form=SimpleNamespace(is_estimated=True)),
+        is_estimated=True,
     )
     (length,) = _SearchRefinement(search, np.array([1.0]), {})._needed_run_lengths()
     assert half_width / math.sqrt(length) < margin
@@ -914,7 +914,10 @@ def test_a_value_of_another_case_names_what_a_search_compares_with(
     [
         ("seek:\n  it: {of: parameters.p, from: 1, to: 64, where: time <= LIMIT}\n", "seek"),
         (
-            "choose:\n  {vary: {parameters.p: [1, 64]}, minimize: parameters.p, where: time <= LIMIT}",
+            (
+                "choose:\n  vary: {parameters.p: [1, 64]}\n  minimize: parameters.p\n"
+                "  where: time <= LIMIT\n"
+            ),
             "choose",
         ),
     ],
