@@ -407,3 +407,17 @@ def test_a_table_is_recognized_below_thousands_of_messages(tmp_path: Path, table
     path = tmp_path / "job.log"
     path.write_text("worker-0:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n" * 5000 + table)
     assert read(path).records[0].value == 1.5e-6
+
+
+def test_each_of_several_tests_of_nccl_has_its_operation_and_its_rows() -> None:
+    path = Path(__file__).parents[1] / "shelf/clusters/nccl-two-operations.log"
+    times: dict[str, list[float]] = {}
+    for run in read(path).records:
+        if run.metric == "time":
+            times.setdefault(run.region, []).append(run.value)
+    assert {
+        name: sorted({round(1e6 * time) for time in found}) for name, found in times.items()
+    } == {
+        "alltoall": [50, 160],
+        "sendrecv": [100, 320],
+    }

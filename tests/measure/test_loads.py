@@ -450,3 +450,20 @@ def test_fits_through_all_rows_are_told_apart_by_no_rounding(
         for residual in (0.0, worse_residual)
     ]
     assert len(_likely_stations(stations)) == count
+
+
+SHELF = Path(__file__).parents[1] / "shelf/load-tests"
+
+
+@pytest.mark.parametrize("between", ["", "the run of 10 s\n", "\n\n"])
+def test_a_line_of_users_is_that_of_the_run_below_it(between: str, tmp_path: Path) -> None:
+    text = (SHELF / "wrk-rates-below-users.txt").read_text()
+    path = tmp_path / "runs.txt"
+    path.write_text(text.replace("Requests", f"{between}Requests"))
+    test = load_test([path], [Hints()])
+    assert test is not None
+    assert [(row.users, row.throughput) for row in test.rows] == [
+        (16, 10234.51),
+        (32, 19870.02),
+        (64, 30120.99),
+    ]

@@ -8,12 +8,16 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import scipy.stats
 
 from slipstick.api import dump, load, solve
 from slipstick.errors import ModelError, UnknownNameError
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.methods import compute_answers
+from slipstick.method.networks.flatten import NetworkLayout
+from slipstick.method.networks.form import shares_within_target
 from slipstick.model.activity import Step, delay, service
 from slipstick.model.network import closed_class, network, open_class, station
 from slipstick.model.system import Model, Station, closed_model, grouped_model, open_model
@@ -153,3 +157,14 @@ def test_thinking_elsewhere_is_refused() -> None:
     for make in makers:
         with pytest.raises(ModelError, match=WORDS):
             make()
+
+
+def test_a_target_of_0_s_has_no_share_by_a_formula() -> None:
+    """A transform is inverted at times above 0 alone."""
+    calls = open_class(1.0, target_time=Parameter("target", TIME, 0.0))
+    desk = network({"calls": calls}, {"desk": station(service={"calls": 0.5})})
+    layout = NetworkLayout(desk)
+    arrays = layout.network_points(layout.columns({})).network
+    assert shares_within_target(layout, arrays, {}) == {}
+    shares = shares_within_target(layout, arrays, {"target": np.array([1.0])})
+    assert shares["within_target[calls]"] == pytest.approx(1 - math.exp(-1), rel=1e-8)

@@ -11,11 +11,13 @@ from hypothesis import given
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import COUNT, TIME, Expr, Number, Parameter
 from slipstick.model.activity import (
+    MOST_ROUNDS,
     Choice,
     Pipeline,
     Repeat,
     Step,
     Then,
+    attempt,
     barrier,
     check_model_name,
     check_name,
@@ -30,7 +32,8 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.steps import Activity, steps
+from slipstick.model.steps import BY_STATE, Activity, steps
+from slipstick.vocabulary import MOST_HOLDERS
 from tests.strategies import activities, quick
 
 A, B, C = (delay(seconds, name=name) for seconds, name in ((1.0, "a"), (2.0, "b"), (3.0, "c")))
@@ -199,3 +202,17 @@ def test_a_name_of_letters_digits_and_dots_is_taken(name: str) -> None:
 def test_a_model_has_a_name_of_at_most_255_characters(name: str, taken: bool) -> None:
     with nullcontext() if taken else pytest.raises(ModelError, match="cannot name a model"):
         check_model_name(name)
+
+
+def test_a_queue_that_is_never_full_turns_nobody_away() -> None:
+    visit = service("disk", 1.0)
+    assert attempt(visit, queue=MOST_HOLDERS).executions == (Number(1.0), Number(0.0))
+    assert attempt(visit, queue=MOST_HOLDERS - 1).executions == (BY_STATE, BY_STATE)
+
+
+def test_rounds_are_listed_up_to_a_limit() -> None:
+    listed = [1 / (MOST_ROUNDS + 1)] * (MOST_ROUNDS + 1)
+    chances = _rounds(repeat([Number(p) for p in listed], A))
+    assert sum(n * p for n, p in chances.items()) == pytest.approx(MOST_ROUNDS / 2)
+    with pytest.raises(ModelError, match=r"the probabilities of 0, 1, 2 [.]{3} rounds"):
+        repeat([Number(p) for p in [0.0, *listed]], A)

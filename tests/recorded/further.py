@@ -7,6 +7,7 @@ Each is a name, from which all follows that is needed to build it.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,8 @@ import pytest
 
 from slipstick.errors import SlipstickError
 from slipstick.law.law import LAWS
+from slipstick.queueing.approximate import usual_error
+from slipstick.queueing.network import network_arrays
 from tests.calibration import HOST, use_computed_clocks
 from tests.mutations import SHIPPED
 
@@ -25,6 +28,8 @@ __all__ = [
     "host_of",
     "laws_at_points",
     "numbers_of_law",
+    "numbers_of_promise",
+    "promises",
 ]
 
 _ROOT = Path(__file__).parents[2]
@@ -104,6 +109,35 @@ def numbers_of_law(name: str) -> Sequence[float]:
         except SlipstickError:
             numbers.append(0.0)
     return numbers
+
+
+# Errors that approximations of networks promise
+
+CONSTRUCTS: Mapping[str, Mapping[str, Any]] = {
+    "single": {},
+    "several": {"servers": [1, 3, 2]},
+    "speeds": {"rates": [[1, 1.5, 1.7], None, None]},
+    "times that differ": {"discipline": "fcfs"},
+    "scv below 1": {"discipline": "fcfs", "scv": 0.5},
+    "scv above 1": {"discipline": "fcfs", "scv": 3.0},
+    "priorities": {"discipline": "priority", "priority": [1, 2]},
+    "preemptive": {"discipline": "priority-preemptive", "priority": [1, 2]},
+}
+
+
+def promises() -> Iterator[str]:
+    for name in CONSTRUCTS:
+        for method in ("schweitzer", "linearizer"):
+            yield f"{name} | {method}"
+
+
+def numbers_of_promise(name: str) -> Sequence[float]:
+    """Return the errors that a method promises for a network with a construct."""
+    construct, method = name.split(" | ")
+    demands = [[0.5, 0.7, 0.3], [0.2, 0.3, 0.4]]
+    network = network_arrays(demands, population=[4, 3], think=1.0, **CONSTRUCTS[construct])
+    promise = usual_error(network, with_correction=method == "linearizer")
+    return [float(number) for number in re.findall(r"([\d.]+) %", promise)]
 
 
 # What is shipped

@@ -44,6 +44,8 @@ from tests.recorded.further import (
     host_of,
     laws_at_points,
     numbers_of_law,
+    numbers_of_promise,
+    promises,
 )
 from tests.recorded.generated import CREATED
 from tests.shelf.shelf import cases
@@ -444,6 +446,7 @@ _LISTED: Mapping[str, Callable[[], Iterator[str]]] = {
     "formula": _formulas,
     "host": commands_of_hosts,
     "law": laws_at_points,
+    "promise": promises,
     "shipped": commands_of_shipped,
     **{kind: names for kind, (names, _) in CREATED.items()},
 }
@@ -456,6 +459,7 @@ _KINDS: Mapping[str, Callable[[str, Path], Outcome]] = {
     "formula": lambda rest, _: _evaluated(rest),
     "host": _calibrated,
     "law": lambda rest, _: summed(0, numbers_of_law(rest)),
+    "promise": lambda rest, _: summed(0, numbers_of_promise(rest)),
     "shipped": _shipped,
     **{kind: partial(_created, kind) for kind in CREATED},
 }

@@ -12,7 +12,7 @@ from slipstick.method.simulation.flatten import flatten
 from slipstick.model.network import closed_class, station
 from slipstick.model.system import Model, grouped_model
 from slipstick.sim.estimate import Layout, unended_share_of
-from slipstick.sim.run import simulate
+from slipstick.sim.run import _waiting_group_count, simulate
 from slipstick.sim.settings import Simulation
 from slipstick_compiled.kernel import AVAILABLE
 
@@ -168,6 +168,27 @@ def test_a_group_that_a_saturated_one_may_bury_has_no_interval() -> None:
         model = grouped_model({"many": (20, short), "few": (6, few)}, resources=stations)
         answer = solve(model, method="simulation", simulation=Simulation(events=60_000))
         assert (answer.values["time[few]"].low is not None) == known
+
+
+@pytest.mark.parametrize(
+    ("waits", "waiting"), [((20.0, 0.5), 2), ((20.0, 0.0), 1), ((0.0, 0.0), 0)]
+)
+def test_the_groups_that_waited_at_a_station_are_counted(
+    waits: tuple[float, float], waiting: int
+) -> None:
+    """Of columns of labels of the groups one after the other, each with the wait at the press."""
+    disk, cpu = service("disk", 1.0, name="read"), service("cpu", 1.0, name="compute")
+    model = grouped_model(
+        {"first": (2, disk >> cpu), "second": (3, cpu >> disk)},
+        resources={"disk": Station(1, "lcfs"), "cpu": Station(2)},
+    )
+    plan = flatten(model).plan
+    layout = Layout(plan)
+    sums = np.zeros(layout.column_count)
+    for first, seconds in zip(layout.first_label_columns, waits, strict=True):
+        sums[first + plan.labels.index("wait:disk")] = seconds
+    assert _waiting_group_count(plan, layout, sums, "disk") == waiting
+    assert _waiting_group_count(plan, layout, sums, "cpu") == 0
 
 
 def test_a_saturated_last_come_station_of_one_group_leaves_the_others_their_intervals() -> None:

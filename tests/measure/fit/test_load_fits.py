@@ -187,6 +187,21 @@ def test_two_loads_determine_a_station_and_predict_nothing() -> None:
     assert "without one left over" in found.predictions[0].reason
 
 
+@pytest.mark.parametrize(("servers", "way_out"), [(0, "(--servers)"), (1, "")])
+def test_a_prediction_of_an_interval_beyond_a_factor_of_four_is_not_given(
+    servers: int, way_out: str
+) -> None:
+    times = [0.004 + response_by_hand(rate, 0.01, 1) for rate in (10.0, 50.0, 80.0)]
+    rows = noisy([10.0, 50.0, 80.0], times, seed=1)
+    near, far = fit_loads(rows, [95.0, 96.0], servers=servers or None).predictions
+    assert near.low is not None
+    assert near.high is not None
+    assert 3 * near.low < near.high < 4 * near.low
+    assert far.value is None
+    assert "it lies between 0.144 and 0.756 s, too wide to be of use" in far.reason
+    assert far.reason.endswith(way_out or "measure at a larger load")
+
+
 TABLE = """rate [1/s],mean [ms],p95 [ms]
 10,16.1111,33
 50,25,60

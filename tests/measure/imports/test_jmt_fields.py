@@ -459,3 +459,21 @@ def test_ranks_of_classes_at_a_shared_server_are_refused(tmp_path: Path) -> None
 def test_a_region_whose_memory_is_limited_is_refused(tmp_path: Path) -> None:
     text = OPEN.replace('maxJobs="4"', 'maxJobs="-1"').replace('maxMemory="-1"', 'maxMemory="8"')
     assert "--leave-out regions" in str(_outcome(tmp_path, text, ".jsimg"))
+
+
+PHASES = (Path(__file__).parents[2] / "shelf/jsim/phase-type.jsimg").read_text()
+ENTRY = '<subParameter classPath="java.lang.Double" name="entry"><value>{}</value></subParameter>'
+
+
+@pytest.mark.parametrize(
+    ("number", "entries"), [("-1.0", ("-1.0", "0.0")), ("0.4", ("0.4", "0.0")), ("0.6", ())]
+)
+def test_phases_of_a_matrix_that_is_not_square_are_refused(
+    number: str, entries: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "model.jsimg"
+    path.write_text(PHASES)
+    assert import_spec([path], Hints())
+    path.write_text(PHASES.replace(ENTRY.format(number), "".join(map(ENTRY.format, entries))))
+    with pytest.raises(SpecError, match="needs alpha and T of one size"):
+        import_spec([path], Hints())

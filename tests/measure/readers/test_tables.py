@@ -431,6 +431,21 @@ def test_a_text_between_rows_is_noted(row: str, count: int, tmp_path: Path) -> N
     assert [note.line for note in notes] == [4] * count
 
 
+def test_a_text_below_the_first_row_is_between_rows(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("cores,time [s]\n1,100\nbelow here on the other machine\n2,52\n")
+    assert [note.line for note in read(path).notes] == [3]
+
+
+def test_the_first_of_two_unknown_columns_counts_the_processors(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("alpha,beta,time [s]\n1,7,10\n2,9,6\n4,9,4\n")
+    runs = read(path)
+    assert [run.p for run in runs.records] == [1, 2, 4]
+    (note,) = runs.notes
+    assert "read as p = alpha, time = time [s]; left out: beta" in note.message
+
+
 def test_tables_side_by_side_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "both.csv"
     path.write_text(

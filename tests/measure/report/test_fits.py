@@ -12,6 +12,7 @@ from slipstick.report.formatting import WIDTH
 from slipstick.results.words import Words
 from slipstick_measure.fit.comparison import IntervalSettings, fits
 from slipstick_measure.report.fits import (
+    fit_headline,
     fits_text,
     main_findings,
     prediction_table,
@@ -165,3 +166,13 @@ def test_no_predicted_speedup_is_above_the_interval_of_the_largest(name: str) ->
         high = best.values[f"efficiency[{count}]"].high
         if high is not None and count >= place:
             assert high * count <= speedup.high * (1 + 1e-9)
+
+
+def test_laws_that_differ_are_told_apart_by_the_largest_number_predicted() -> None:
+    """Predictions at measured numbers of processors are none beyond the rows."""
+    found = fits(noisy(TRUTHS["serial part"], 0), p=[24, 64], intervals=IntervalSettings(draws=20))
+    low, high = (getattr(found.answers[0].values["time[64]"], end) for end in ("low", "high"))
+    assert (
+        f"the laws that describe the rows differ: at 64 processors, {low:.4g} s to {high:.4g} s"
+        in (" ".join(fit_headline(found, Words(title="How fast is it?"))))
+    )

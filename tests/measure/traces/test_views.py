@@ -349,6 +349,9 @@ def test_contention_on_a_machine() -> None:
     )
     assert np.flatnonzero(views.contention["module"]).tolist() == [1]
     assert views.contention["module"][1] == 3.0
+    at_the_end = made([(p, "busy", 0.0, 9.0) for p in range(4)], [(p, 7, 8.5, 2) for p in range(4)])
+    last = views_of(at_the_end, window_width=1.0, network=network).contention["module"]
+    assert last.tolist() == [0.0] * 8 + [3.0]
     assert views.answer["remote_accesses"] == 11.0
     assert views.conflicts
     assert network_of_machine("sequent-symmetry-s81", Library()).ports is None

@@ -17,6 +17,7 @@ from slipstick.answer import Answer
 from slipstick.errors import SlipstickError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
+from slipstick.method.methods import compute_answers
 from slipstick.model.activity import barrier, choose, delay, hold, repeat, service, then
 from slipstick.model.steps import Activity
 from slipstick.model.system import (
@@ -456,3 +457,16 @@ def test_which_parts_are_refused_depends_on_no_number_of_processors(
     refused_models = [MeanValue(model).refuses() for model in models]
     monkeypatch.setattr(form, "_FEW_PROCESSORS", 4.0)
     assert refused_models == [MeanValue(model).refuses() for model in models]
+
+
+@pytest.mark.parametrize("scv", [0.0, 1.0])
+def test_processors_with_constant_times_follow_each_other_in_step(scv: float) -> None:
+    """Two of a cycle of 1.6 s never meet again, and four wait only for the 0.6 s of the others."""
+    for processors, time in ((2, 1.6), (4, 2.4)):
+        cycle = delay(1.0, name="think") >> service("disk", 0.6, name="read", scv=scv)
+        model = closed_model(cycle, processors, resources={"disk": Station(1)})
+        (answers,) = compute_answers(model, {}, "mean-value")
+        answer = answers["time"]
+        assert answer is not None
+        assert (answer == pytest.approx(time)) == (scv == 0)
+        assert answer > time * (1 - 1e-9)
