@@ -166,7 +166,8 @@ class TableColumn:
             return False
         if self.heading.rstrip(" )]").endswith("%"):
             return True
-        return all(cell.strip().endswith("%") for cell in self.cells if not is_missing(cell))
+        cells = [cell for cell in self.cells if not is_missing(cell)]
+        return bool(cells) and all(cell.strip().endswith("%") for cell in cells)
 
     @property
     def is_per_processor(self) -> bool:
@@ -1054,16 +1055,16 @@ def _work_grows(
     undecided.
     """
     column_by_index = {column.index: column for column in columns}
-    if "p" not in roles.index_by_role:
-        return None
-    time_column = next(
-        column_by_index[index]
+    time_indexes = [
+        index
         for index, metric_and_region in roles.metric_and_region_by_index.items()
         if metric_and_region == ("time", "")
-    )
+    ]
+    if "p" not in roles.index_by_role or not time_indexes:
+        return None
     counts_times_and_rates = zip(
         column_by_index[roles.index_by_role["p"]].numbers,
-        time_column.numbers,
+        column_by_index[time_indexes[0]].numbers,
         rate_column.numbers,
         strict=True,
     )

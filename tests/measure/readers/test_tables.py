@@ -663,3 +663,18 @@ def test_a_share_without_the_elapsed_time_names_what_it_needs(tmp_path: Path) ->
     path.write_text("p,MPI time [%]\n1,3\n2,4\n")
     with pytest.raises(SpecError, match="a share of the elapsed time needs a column of it"):
         read(path, Hints())
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("p,time [%],ops per second\n1,90,10\n2,80,19\n", "a share of the elapsed time needs"),
+        ("p,total time (s),events per second\n1,10,10\n2,6\n", "where the header promises 3"),
+        ("p,total time (s),events per second\n1\n", "where the header promises 3"),
+    ],
+)
+def test_a_rate_beside_no_elapsed_time_is_refused_in_words(
+    table: str, words: str, tmp_path: Path
+) -> None:
+    (problem,) = refused(tmp_path, table)
+    assert words in problem
