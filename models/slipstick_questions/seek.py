@@ -83,6 +83,13 @@ from slipstick_questions.conditions import (
     condition_of,
     names_limit,
 )
+from slipstick_questions.crossing_years import (
+    BAND_OF_RATES,
+    DRAWS_OF_RATES,
+    YearBand,
+    crossing_band,
+    drawn_crossings,
+)
 from slipstick_questions.fitted import FittedBase
 from slipstick_questions.saturation import saturated_points, saturated_resources, unbounded
 from slipstick_questions.search_picture import SearchCurves, search_figure
@@ -93,6 +100,8 @@ from slipstick_questions.years import year_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from slipstick_questions.trends import TrendedCase
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +162,9 @@ class ConditionSearch:
         None for other conditions
     remark : what the fit of the study says of the place where the condition changes; empty within
         the measured rows, or without a fit
+    year_band : of the year of the first change over draws of the rates; None if no rate is
+        uncertain, or if the draws cannot be computed
+    lacks_band : rates are uncertain, and the draws cannot be computed
     """
 
     name: str
@@ -187,6 +199,8 @@ class ConditionSearch:
     values_at_limit: Mapping[str, Value] = field(default_factory=dict, repr=False)
     fixed_limit: tuple[Value, str] | None = field(default=None, repr=False)
     remark: str = ""
+    year_band: YearBand | None = None
+    lacks_band: bool = field(default=False, repr=False)
 
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
@@ -438,8 +452,7 @@ class SeekResult(QuestionResult):
                         search,
                         crossing.value,
                         crossing.value,
-                        crossing.low,
-                        crossing.high,
+                        *_ends_of_change(search, crossing),
                         holds_text,
                     )
                 )
@@ -611,6 +624,8 @@ class _CaseSearch:
     is_one_of_cases: bool = False
     asked_names: tuple[str, ...] = ()
     fitted: FittedBase | None = None
+    drawn_rates: _DrawnRates | None = None
+    has_uncertain_rates: bool = False
 
     @property
     def case(self) -> Evaluator:
@@ -757,7 +772,7 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
     places = _rising_places(axis_numbers, study, place)
     varied = _VariedCase(unbounded(track.case), track.values)
-    base_there = None
+    base_there = base_track = None
     if BASE_THERE in spec.where:
         year_place = (*place, "base_year")
         year_of_base = base_year_of_case(BASE, spec.base_year, year_place, study)
@@ -780,6 +795,139 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
         doubtful,
         base_there=base_there,
         has_trend_named=len(trends - {""}) > 1,
+        drawn_rates=_drawn_rates(spec, track, base_track, places, study),
+        has_uncertain_rates=any(rate.is_uncertain for rate in track.trend.rates.values()),
+    )
+
+
+@dataclass(frozen=True)
+class _DrawnRates:
+    """Random draws of the rates of a trend, as a projection makes them.
+
+    Parameters
+    ----------
+    track, base_track : the case, and the base if the condition reads it in the same year
+    years : at which the draws are solved
+    samples, seed, band : number of draws, key of their streams, and share of them in the band [1]
+    """
+
+    track: TrendedCase
+    base_track: TrendedCase | None
+    years: Array
+    samples: int
+    seed: int
+    band: float
+
+    def margins(self, condition: Condition) -> tuple[Array, Array] | None:
+        """Return the margins of a condition in the years at the stated rates and in the draws [1 or
+        draws, years]; None if no rate is uncertain.
+        """
+        drawn_columns: dict[str, Array] = {}
+        stated_columns: dict[str, Array] = {}
+        for track in filter(None, (self.track, self.base_track)):
+            draws = track.trend.draws(
+                np.unique([*self.years, track.base_year]), self.samples, self.seed
+            )
+            is_base = track is self.base_track
+            needed = condition.needed_columns
+            names = (
+                {*_names_of_base(needed)}
+                if is_base
+                else {name for name in needed if BASE_THERE not in name}
+            )
+            answer_names = {name for name in names if name not in track.units}
+            for columns, drawn in ((stated_columns, None), (drawn_columns, draws)):
+                answers = track.columns(track.values(self.years, drawn), answer_names)
+                columns |= {
+                    _name_at_base(name) if is_base else name: column
+                    for name, column in answers.items()
+                }
+        row_count = max(map(len, drawn_columns.values()))
+        if row_count == len(self.years):
+            return None
+        # A base without an uncertain rate is the same in every draw.
+        filled_columns = {
+            name: np.tile(column, row_count // len(column))
+            for name, column in drawn_columns.items()
+        }
+        stated, drawn_margins = (
+            condition.margin_and_mask(columns)[0][0].reshape(-1, len(self.years))
+            for columns in (stated_columns, filled_columns)
+        )
+        return stated, drawn_margins
+
+    def band_of_year(self, condition: Condition, changes: Sequence[Change]) -> YearBand | None:
+        """Return the band of the year of the first change of a condition; of a condition without a
+        change, the share of the draws in which it is true in the last year. None if a draw has no
+        answer, or if the years do not show the change.
+        """
+        stated_and_drawn = self.margins(condition)
+        if stated_and_drawn is None or not all(
+            np.isfinite(margins).all() for margins in stated_and_drawn
+        ):
+            return None
+        stated, drawn = stated_and_drawn
+        last_year = float(self.years[-1])
+        if not changes:
+            share = float((drawn[:, -1] >= 0).mean())
+            return YearBand(None, None, share, last_year, self.samples)
+        sign = 1.0 if changes[0].starts else -1.0
+        crossing_years = drawn_crossings(sign * stated, sign * drawn, self.years, changes[0].value)
+        if crossing_years is None:
+            return None
+        band_ends = (1 - self.band) / 2, (1 + self.band) / 2
+        low, high, share_of_draws = crossing_band(crossing_years, band_ends)
+        return YearBand(low, high, share_of_draws, last_year, self.samples)
+
+
+_MOST_YEARS_OF_DRAWS = 17
+"""The largest number of years in which draws of the rates are solved."""
+
+
+def _drawn_rates(
+    spec: SeekSpec,
+    track: TrendedCase,
+    base_track: TrendedCase | None,
+    places: Sequence[float],
+    study: StudyContext,
+) -> _DrawnRates | None:
+    """Return the draws of the rates for a search: those of the study's projection along the same
+    trend, if it has one; None if the case has uncertain values of its own, or needs a simulation
+    at every point.
+    """
+    tracks = [*filter(None, (track, base_track))]
+    if any(
+        each_track.case.built.uncertain_values.paths or each_track.case.form.is_estimated
+        for each_track in tracks
+    ):
+        return None
+    projection = study.spec.questions.get("project")
+    draw_spec = (
+        projection
+        if projection is not None and spec.trend in getattr(projection, "trends", ())
+        else None
+    )
+    samples = getattr(draw_spec, "samples", DRAWS_OF_RATES)
+    if not samples:
+        return None
+    first_year, last_year = places[0], places[-1]
+    years = np.unique(
+        np.linspace(first_year, last_year, min(_MOST_YEARS_OF_DRAWS, len(places))).round()
+    )
+    years[[0, -1]] = first_year, last_year
+    if draw_spec is not None and (axis := getattr(draw_spec, "years", None)) is not None:
+        place: Place = ("project", "years")
+        projected_years = numbers_of(axis_nodes(axis, study.node_of(place), place))
+        if projected_years and (projected_years[0], projected_years[-1]) == (first_year, last_year):
+            years = np.array(projected_years)
+    band = getattr(draw_spec, "band", None)
+    return _DrawnRates(
+        track,
+        base_track,
+        years,
+        samples,
+        getattr(draw_spec, "seed", 0),
+        BAND_OF_RATES if band is None else band.value,
     )
 
 
@@ -1036,6 +1184,8 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
     places, columns = searched_places.places, searched_places.columns
     margins, holds = condition.margin_and_mask(columns)
     changes, undecided_stretches = _changes_and_undecided(case_search, searched_places)
+    drawn_rates = case_search.drawn_rates
+    year_band = drawn_rates.band_of_year(condition, changes) if drawn_rates else None
     has_answers = np.isfinite(margins[0])
     nearest = None
     answered_ends = [0, len(places) - 1]
@@ -1075,6 +1225,8 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         values_at_limit=_values_at_limit(case_search, changes),
         fixed_limit=_fixed_limit(condition, columns, nearest or 0),
         remark=_remark_of_fit(case_search, changes),
+        year_band=year_band,
+        lacks_band=case_search.has_uncertain_rates and year_band is None,
     )
 
 
@@ -1559,14 +1711,21 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     trend_in_words = (
         f" along the trend {as_words(first_search.trend)}" if first_search.has_trend_named else ""
     )
-    # A projection has the band over the draws of the rates; a search has their middle values.
-    rates_in_words = ", at the stated rates," if first_search.of == YEAR else ""
+    rates_in_words = ""
+    if first_search.of == YEAR and any(
+        not search.year_band or _share_in_last_year(search) for search in searches
+    ):
+        rates_in_words = ", at the stated rates"
+    # Where the draws of the rates cannot be computed, the reader is told how to get them.
+    if any(search.lacks_band for search in searches):
+        rates_in_words += " (the years ahead of the condition have their uncertainty)"
     beginning = (
         f"{capitalized(_condition_clause(first_search, words))}{trend_in_words}{rates_in_words}"
     )
     range_of_first = _range_of_condition_text(first_search, words, True)
+    comma = "," * bool(rates_in_words)
     if not further_searches:
-        separator = "" if first_search.changes else ":"
+        separator = comma if first_search.changes else ":"
         return f"{beginning}{separator} {range_of_first}{_setting_text(first_search, words)}"
     further_shown = further_searches[: _most_further_searches(len(further_searches))]
     unshown_count = len(further_searches) - len(further_shown)
@@ -1590,10 +1749,10 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
         has_lists = any(len(cases) > 1 for cases in cases_by_range.values())
         # A list of cases has an "and" of its own.
         ranges_text = "; ".join(phrases) if has_lists else join_phrases(phrases)
-        return f"{beginning} {ranges_text}{unshown}{_shared_limit_text(searches, words)}"
+        return f"{beginning}{comma} {ranges_text}{unshown}{_shared_limit_text(searches, words)}"
     clauses = _clauses_by_outcome([first_search, *further_shown], words)
     has_bounds = any(search.changes for search in (first_search, *further_shown))
-    separator = "" if has_bounds else ":"
+    separator = comma if has_bounds else ":"
     return (
         f"{beginning}{separator} {'; '.join(clauses)}{unshown}{_shared_limit_text(searches, words)}"
     )
@@ -1751,7 +1910,10 @@ def _range_of_condition_text(
     if search.nearest is None:
         return f"no answer ({_range_searched(search, words)})" if with_title else "no answer"
     phrases = [
-        (crossing.value, _change_bound_text(search, crossing, bound_text))
+        (
+            crossing.value,
+            _change_bound_text(search, crossing, bound_text) + _band_text(search, crossing),
+        )
         for crossing in search.crossings
     ]
     phrases += [
@@ -1775,7 +1937,8 @@ def _range_of_condition_text(
             "" if search.holds_first or undecided_texts else _nearest_sentence(search)
         )
         range_searched = _range_searched(search, words) if with_title else ""
-        remarks = "; ".join(text for text in (range_searched, nearest_in_words) if text)
+        remark_parts = (range_searched, nearest_in_words, _share_in_last_year(search))
+        remarks = "; ".join(filter(None, remark_parts))
         return (
             f"{join_phrases(undecided_texts, 'and') or holds_word}"
             f"{f' ({remarks})' if remarks else ''}"
@@ -1794,6 +1957,31 @@ def _nearest_sentence(search: ConditionSearch) -> str:
     value, _ = search.sides[-1]
     amount = value_amount(limit_match[1], value.value, value.unit, value.ends)
     return f"at best {amount}"
+
+
+def _band_text(search: ConditionSearch, change: Change) -> str:
+    """Return in brackets the band of the year of a change, if the draws of the rates have one."""
+    is_first = change is search.crossings[0]
+    return str(search.year_band) if search.year_band and is_first else ""
+
+
+def _share_in_last_year(search: ConditionSearch) -> str:
+    """Return in what part of the draws of the rates a condition that changes in no year at the
+    stated rates is true in the last year; empty if the draws agree with the stated rates.
+    """
+    band = search.year_band
+    if search.changes or band is None or band.share_of_draws == bool(search.holds_last):
+        return ""
+    share_text = percent(band.share_of_draws)
+    return f"in {year_text(band.last_year)} in {share_text} of the random draws"
+
+
+def _ends_of_change(search: ConditionSearch, change: Change) -> tuple[float | None, float | None]:
+    """Return the ends of the interval or band of a change."""
+    band = search.year_band
+    if band and change is search.crossings[0] and None not in (band.low, band.high):
+        return band.low, band.high
+    return change.low, change.high
 
 
 def _range_searched(search: ConditionSearch, words: Words) -> str:
@@ -1876,7 +2064,11 @@ _MOST_CHANGES = 8
 def _values_in_words(search: ConditionSearch) -> str:
     """Return the values at which the condition starts or stops holding, in words."""
     changes = [
-        (crossing.value, _crossing_sentence(search, crossing)) for crossing in search.crossings
+        (
+            crossing.value,
+            _crossing_sentence(search, crossing) + _band_text(search, crossing),
+        )
+        for crossing in search.crossings
     ]
     changes += [
         (place, _end_of_answers(search, place, begins)) for place, begins in search.ends_of_answers

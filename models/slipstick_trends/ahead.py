@@ -15,6 +15,13 @@ from slipstick.results.words import CLASS_TITLES, NO_WORDS, Words, as_words
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Node, plain_data
 from slipstick.study.evaluator import Evaluator
+from slipstick_questions.crossing_years import (
+    crossing_band,
+    crossing_band_text,
+    crossing_year_text,
+    drawn_crossings,
+    first_crossing_years,
+)
 from slipstick_questions.trends import TrendedCase
 from slipstick_questions.years import year_text
 from slipstick_rates.trend import PROCESSORS, Draws
@@ -292,127 +299,6 @@ def share_saved_by_processors(case: DrawnCase, band_ends: tuple[float, float]) -
     return float(np.quantile(shares_saved, band_ends[1])) if len(shares_saved) else None
 
 
-def crossing_band(
-    crossing_years: Array, band_ends: tuple[float, float]
-) -> tuple[float | None, float | None, float]:
-    """Return the band of the year of a crossing over all draws, and the fraction of the draws that
-    cross.
-
-    A draw that does not cross within the years crosses later or never: an end of the band that lies
-    there is None.
-
-    >>> crossing_band(np.array([2030.0, 2031.0, np.nan]), (0.0, 1.0))[1] is None
-    True
-    """
-    has_crossing = np.isfinite(crossing_years)
-    with np.errstate(invalid="ignore"):
-        low, high = np.quantile(np.where(has_crossing, crossing_years, np.inf), band_ends)
-    return (
-        float(low) if np.isfinite(low) else None,
-        float(high) if np.isfinite(high) else None,
-        float(has_crossing.mean()),
-    )
-
-
-def drawn_crossings(
-    stated_margins: Array, drawn_margins: Array, years: Array, stated_year: float
-) -> Array | None:
-    """Return for each draw the year in which its margin first rises through 0 [samples].
-
-    `first_crossing_years` interpolates between the years; its results are shifted by its error for
-    the stated margin, whose crossing is known more exactly.
-
-    Parameters
-    ----------
-    stated_margins, drawn_margins : margins in the years [1 or samples, years]
-    years : that were asked for
-    stated_year : the year in which the stated margin rises through 0
-
-    Returns
-    -------
-    years, at least the first; None where the stated margin does not rise between these years, so
-    that draws in them do not show it either
-
-    >>> stated, drawn = np.array([[-1.0, 1.0]]), np.array([[-1.0, 3.0]])
-    >>> drawn_crossings(stated, drawn, np.array([2000.0, 2010.0]), 2004.0)
-    array([2001.5])
-    """
-    stated_crossing = float(first_crossing_years(stated_margins, years)[0])
-    year_index = int(np.clip(np.searchsorted(years, stated_crossing), 1, len(years) - 1))
-    if not abs(stated_year - stated_crossing) <= years[year_index] - years[year_index - 1]:
-        return None
-    return np.asarray(
-        np.maximum(
-            first_crossing_years(drawn_margins, years) + (stated_year - stated_crossing), years[0]
-        )
-    )
-
-
-def crossing_year_text(
-    stated_year: float, low: float | None, high: float | None, share_of_draws: float | None
-) -> str:
-    """Return the year of a crossing as text: a whole year if the draws of the rates move it,
-    because decimals then mean nothing.
-
-    >>> crossing_year_text(2033.7, 2028.1, None, 0.7), crossing_year_text(2006.1, None, None, None)
-    ('2034', '2006.1')
-    """
-    return year_text(
-        round(stated_year) if _is_uncertain(low, high, share_of_draws) else stated_year
-    )
-
-
-def _is_uncertain(low: float | None, high: float | None, share_of_draws: float | None) -> bool:
-    """Return whether draws of the rates move the year of a crossing by a tenth of a year or more,
-    or some of them do not cross.
-    """
-    is_moved = low is not None and (high is None or high - low >= _SHORTEST_BAND)
-    return is_moved or (share_of_draws is not None and share_of_draws < _ALL_DRAWS)
-
-
-_SHORTEST_BAND = 0.1  # years; a shorter band has the same end twice
-_ALL_DRAWS = 0.999  # a larger part of the draws is all of them
-
-
-def crossing_band_text(
-    low: float | None, high: float | None, share_of_draws: float | None, last_year: float
-) -> str:
-    """Return in brackets the band of whole years in which the draws cross, and the fraction of the
-    draws that cross by the last year; empty if all draws cross in the same year.
-
-    >>> crossing_band_text(2028.1, None, 0.715, 2046.0)
-    ' (uncertain: 2028 or later; by 2046 in 71.5 % of the random draws)'
-    """
-    if not _is_uncertain(low, high, share_of_draws):
-        return ""
-    first_year, last_crossing_year = (
-        None if band_year is None else year_text(round(band_year)) for band_year in (low, high)
-    )
-    band_text = (
-        ""
-        if first_year is None
-        else f"{first_year} or later"
-        if last_crossing_year is None
-        else f"{first_year} to {last_crossing_year}"
-    )
-    band_text = (
-        f"in {first_year}"
-        if first_year is not None and first_year == last_crossing_year
-        else band_text
-    )
-    share_text = ""
-    if share_of_draws is not None and share_of_draws < _ALL_DRAWS:
-        share_text = (
-            f"by {year_text(last_year)} in"
-            f" {percent(share_of_draws) if share_of_draws else 'none'} of"
-            " the random draws"
-        )
-    bracket_text = "; ".join(clause for clause in (band_text, share_text) if clause)
-    return (
-        f" ({bracket_text})" if bracket_text.startswith("in ") else f" (uncertain: {bracket_text})"
-    )
-
-
 def find_overtakings(
     cases: Sequence[DrawnCase], band_ends: tuple[float, float]
 ) -> list[Overtaking]:
@@ -487,24 +373,6 @@ def _log_ratio_of_times(
         with np.errstate(all="ignore"):
             log_times.append(np.log(times[:, np.searchsorted(known_years, years)]))
     return np.asarray(log_times[0] - log_times[1])
-
-
-def first_crossing_years(margins: Array, years: Array) -> Array:
-    """Return for each draw the year in which its margin first rises through 0, on straight lines
-    between the years [samples]: the first year if it is above 0 there, NaN if it never rises.
-    """
-    rises = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
-    crossing_indices = np.argmax(rises, axis=1)
-    row_indices = np.arange(len(margins))
-    margins_before = margins[row_indices, crossing_indices]
-    margins_after = margins[row_indices, crossing_indices + 1]
-    with np.errstate(all="ignore"):
-        crossing_years = years[crossing_indices] + (
-            years[crossing_indices + 1] - years[crossing_indices]
-        ) * margins_before / (margins_before - margins_after)
-    return np.where(
-        margins[:, 0] > 0, years[0], np.where(rises.any(axis=1), crossing_years, np.nan)
-    )
 
 
 def find_arrivals(

@@ -41,6 +41,7 @@ from slipstick.study.questions import Question
 from slipstick.study.wording import bounds_in
 from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_questions.conditions import Condition, condition_of
+from slipstick_questions.crossing_years import crossing_band, drawn_crossings, first_crossing_years
 from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import (
     PARAMETER_PREFIX,
@@ -69,11 +70,8 @@ from slipstick_trends.ahead import (
     DrawnCase,
     OwnYear,
     class_shares,
-    crossing_band,
-    drawn_crossings,
     find_arrivals,
     find_overtakings,
-    first_crossing_years,
     share_saved_by_processors,
     work_of,
 )

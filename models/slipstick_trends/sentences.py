@@ -24,6 +24,7 @@ from slipstick.results.sweep import Sweep
 from slipstick.results.words import SHARES, Words, as_words
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import to_base
+from slipstick_questions.crossing_years import crossing_band_text, crossing_year_text
 from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import PARAMETER_PREFIX, ended_data_text
 from slipstick_questions.years import year_text
@@ -31,8 +32,6 @@ from slipstick_trends.ahead import (
     arrival_sentences,
     class_with_verb,
     class_words,
-    crossing_band_text,
-    crossing_year_text,
     overtaking_sentence,
     share_sentences,
 )

@@ -19,11 +19,12 @@ from slipstick.schema.kinds.study import (
     QuestionSpec,
     Seed,
 )
+from slipstick_questions.crossing_years import BAND_OF_RATES, DRAWS_OF_RATES
 from slipstick_rates.distributions import DistributionSpec
 
 Band = Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=0.999)]
 Samples = Annotated[int, Field(ge=0, le=2**20)]
-_BAND = Given(0.9, COUNT, "90%")
+_BAND = Given(BAND_OF_RATES, COUNT, "90%")
 
 
 def _is_power_of_two(count: int) -> bool:
@@ -74,7 +75,8 @@ class ProjectSpec(QuestionSpec):
         ),
     )
     samples: Samples = Field(
-        256, description="number of draws of the uncertain rates, a power of two; 0 for no band"
+        DRAWS_OF_RATES,
+        description="number of draws of the uncertain rates, a power of two; 0 for no band",
     )
     band: Band = Field(_BAND, description="fraction of the draws inside the band")
     seed: Seed = Field(0, description="key of the random streams")

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
 from slipstick.law import LAWS
-from slipstick.report.formatting import question_section
+from slipstick.report.formatting import percent, question_section
 from slipstick.report.head import head_lines
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
@@ -36,8 +36,9 @@ from slipstick_questions.seek import (
 )
 from slipstick_questions.sign_changes import Change, decide, find_changes, find_estimated_changes
 from slipstick_questions.specs import SearchPictureSpec
+from slipstick_trends.project import ProjectResult
 from tests.questions import reported, result_of
-from tests.study.small_program import alone, found, in_folder
+from tests.study.small_program import TREND, alone, found, in_folder
 
 
 @pytest.fixture
@@ -936,3 +937,66 @@ def test_a_limit_of_the_title_that_no_condition_has_is_noted(
             f"the limit 20 us stands nowhere else in the study: write it in the condition, {place}"
         )
         assert (noted in capsys.readouterr().err) == is_noted
+
+
+def test_the_year_of_a_search_has_the_band_that_a_projection_has(folder: Path) -> None:
+    """A time that only follows the processors is halved in the year at which their drawn factor,
+    alone in each period, has doubled.
+    """
+    Path("model.yaml").write_text(
+        "activity: 1\nparameters: {computing: 6 ms}\npopulation: {processors: 64}\n"
+        "cycle: [{name: compute, delay: computing}]\n"
+    )
+    Path("trend.yaml").write_text(
+        "trend: 1\nsource: made up\n"
+        "rates: {processors: [{from: 2000, to: 2060, factor: 1.1, spread: 2%}]}\n"
+    )
+    projected = (
+        "project: {trends: [trend.yaml], base_year: 2005, years: {from: 2005, to: %d, step: 1},"
+        " watch: [time <= 0.5 * own.time], samples: 1024}"
+    )
+    sought = (
+        "of: year, trend: trend.yaml, base_year: 2005, from: 2005, to: %d,"
+        " where: time <= 0.5 * own.time"
+    )
+    results = found(f"seek: {{it: {{{sought % 2040}}}}}", projected % 2040)
+    (search,) = result_of(results, SeekResult).searches
+    band = search.year_band
+    assert band is not None
+    (track,) = result_of(results, ProjectResult).projection.tracks
+    (change,) = track.conditions[0].crossings
+    assert (band.low, band.high) == pytest.approx((change.low, change.high), abs=1e-6)
+    assert band.share_of_draws == change.part == 1.0
+    (rate,) = result_of(results, ProjectResult).projection.rates
+    halved = [2005 + math.log(2) / math.log(factor) for factor in (rate.high, rate.low)]
+    assert (band.low, band.high) == pytest.approx(halved, abs=0.05)
+    first, *_ = head_lines(results, results.answer)
+    assert f"from 2012 on (uncertain: {halved[0]:.0f} to {halved[1]:.0f}) (limit 3 ms" in first
+    results = found(f"seek: {{it: {{{sought % 2011}}}}}", projected % 2011)
+    (search,) = result_of(results, SeekResult).searches
+    (track,) = result_of(results, ProjectResult).projection.tracks
+    share = track.conditions[0].shares_of_draws[-1]
+    assert search.year_band is not None
+    assert 0 < search.year_band.share_of_draws == share < 1
+    first, *_ = head_lines(results, results.answer)
+    assert "the time as given, at the stated rates: never (from 2005 to 2011; at best" in first
+    assert f"; in 2011 in {percent(share)} of the random draws)" in first
+
+
+def test_a_year_without_uncertain_rates_is_of_the_stated_rates(folder: Path) -> None:
+    Path("trend.yaml").write_text(TREND.replace(", spread: 10%", ""))
+    results = found(
+        "seek: {it: {of: year, trend: trend.yaml, base_year: 2005, from: 2005, to: 2020,"
+        " where: time <= 0.5 * own.time}}"
+    )
+    assert result_of(results, SeekResult).searches[0].year_band is None
+    first, *_ = head_lines(results, results.answer)
+    assert "time as given, at the stated rates, from 20" in first
+    Path("trend.yaml").write_text(TREND)
+    results = found(
+        "seek: {it: {of: year, trend: trend.yaml, base_year: 2005, from: 2005, to: 2020,"
+        " where: time <= 0.5 * own.time}}",
+        base="{model: model.yaml, parameters.memory: 2 ms..4 ms}",
+    )
+    first, *_ = head_lines(results, results.answer)
+    assert ", at the stated rates (the years ahead of the condition have their uncert" in first
