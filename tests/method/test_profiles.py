@@ -196,7 +196,8 @@ def test_the_default_goes_on_to_simulation_and_others_refuse_by_name() -> None:
         assert solve(model, simulation=SETTINGS).method == "simulation"
     for method in ("exact", "linearizer"):
         with pytest.raises(
-            NoAnswerError, match=f"web arrive by a profile over the day, which the method {method}"
+            NoAnswerError,
+            match=f"class web arrives by a profile over the day, which the method {method}",
         ):
             solve(shop(), method=method)
     with pytest.raises(NoAnswerError, match="which a Markov chain does not cover"):

@@ -196,11 +196,11 @@ class NetworkArrays:
             return "servers follow a schedule"
         for class_index, class_name in enumerate(self.classes):
             if self.arrival_words and self.arrival_words[class_index]:
-                return f"{class_name} arrive {self.arrival_words[class_index]}"
+                return f"class {class_name} arrives {self.arrival_words[class_index]}"
             if self.batch and self.batch[class_index] > 1:
-                return f"{class_name} arrive in batches"
+                return f"class {class_name} arrives in batches"
             if self.bursts is not None and self.bursts[:, class_index].any():
-                return f"{class_name} arrive in bursts"
+                return f"class {class_name} arrives in bursts"
         return ""
 
     @property

@@ -154,7 +154,7 @@ def test_a_batch_waits_for_itself() -> None:
     many = network({"web": open_class(0.1, batch=30)}, {"a": station(service={"web": 0.1})})
     assert solve(many)["queue_length[a]"] == pytest.approx(0.3 * 31 / (2 * 0.7), rel=1e-8)
     with pytest.raises(
-        NoAnswerError, match="web arrive in batches, which the method exact does not take"
+        NoAnswerError, match="class web arrives in batches, which the method exact does not take"
     ):
         solve(model, method="exact")
     small = network(
@@ -163,7 +163,7 @@ def test_a_batch_waits_for_itself() -> None:
     with pytest.raises(
         NoAnswerError,
         match=(
-            "web arrive in batches, which a chain takes only without capacities and balking; ask"
+            "class web arrives in batches, which a chain takes only without capacities and balking; ask"
             " for simulation"
         ),
     ):
@@ -218,7 +218,7 @@ def test_other_methods_refuse_bursts_by_name(method: str) -> None:
         solve(queue(0.5, 3.0, 0.2, 1.0, 2.0), method=method)
     assert (
         str(caught.value)
-        == f"web arrive in bursts, which the method {method} does not take; ask for markov-chain or"
+        == f"class web arrives in bursts, which the method {method} does not take; ask for markov-chain or"
         " simulation"
     )
 
