@@ -197,7 +197,8 @@ def test_other_methods_and_other_bursts_are_refused(tmp_path: Path) -> None:
     assert solve(model).method == "simulation"
     for method in ("markov-chain", "exact"):
         with pytest.raises(
-            NoAnswerError, match=r"class web arrives at the times of a trace, which .*; ask for simulation"
+            NoAnswerError,
+            match=r"class web arrives at the times of a trace, which .*; ask for simulation",
         ):
             solve(model, method=method)
     with pytest.raises(
