@@ -163,8 +163,8 @@ def test_a_batch_waits_for_itself() -> None:
     with pytest.raises(
         NoAnswerError,
         match=(
-            "class web arrives in batches, which a chain takes only without capacities and balking; ask"
-            " for simulation"
+            "class web arrives in batches, which a chain takes only without capacities and balking;"
+            " ask for simulation"
         ),
     ):
         solve(small, method="markov-chain")
@@ -218,8 +218,8 @@ def test_other_methods_refuse_bursts_by_name(method: str) -> None:
         solve(queue(0.5, 3.0, 0.2, 1.0, 2.0), method=method)
     assert (
         str(caught.value)
-        == f"class web arrives in bursts, which the method {method} does not take; ask for markov-chain or"
-        " simulation"
+        == f"class web arrives in bursts, which the method {method} does not take; ask for"
+        " markov-chain or simulation"
     )
 
 
