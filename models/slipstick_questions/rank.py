@@ -121,6 +121,8 @@ class ChangeRanking:
     pairs : the answer with each pair of changes, the best first; ``apart`` is the sum of what each
         saves alone
     budget : what a pair may cost; None if not given
+    reduced : what the changes reduce: the overhead, or the time of a model in which all of it is
+        useful or none
     """
 
     case: str
@@ -129,6 +131,12 @@ class ChangeRanking:
     effects: tuple[Answer, ...]
     pairs: tuple[Answer, ...]
     budget: float | None = None
+    reduced: str = OVERHEAD
+
+    @property
+    def has_overhead(self) -> bool:
+        """Return whether the model tells useful time and overhead apart."""
+        return self.reduced == OVERHEAD
 
     def is_affordable(self, pair: Answer) -> bool:
         """Return whether two changes together cost no more than the budget."""
@@ -150,9 +158,11 @@ _READING_OF_SHARES = (
     " 100 %."
     " Elasticity: relative change of the time for a relative change of the quantity."
 )
-_READING_OF_REDUCTIONS = (
+_READING_OF_OVERHEAD = (
     "Overhead: the time of a processor that is not useful. Overhead reduction: 1 - after / before."
-    " A pair gains more than the sum of its changes where one makes room for the other, and less"
+)
+_READING_OF_PAIRS = (
+    "A pair gains more than the sum of its changes where one makes room for the other, and less"
     " where both take away the same."
 )
 
@@ -233,7 +243,8 @@ class RankResult(QuestionResult):
             for effect in effects[:_MOST_CHOICES]
         ]
         first_case = words.case(self.changes[0].case)
-        return [f"change of {first_case}", "overhead removed"], rows
+        removed = "overhead" if self.changes[0].has_overhead else "time"
+        return [f"change of {first_case}", f"{removed} removed"], rows
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the tables of quantities, changes and pairs of changes, case by case."""
@@ -247,7 +258,9 @@ class RankResult(QuestionResult):
                 if ranking.idle
                 else ""
             )
-        yield _READING_OF_REDUCTIONS if self.changes else ""
+        if any(change_ranking.has_overhead for change_ranking in self.changes):
+            yield _READING_OF_OVERHEAD
+        yield _READING_OF_PAIRS if any(change.pairs for change in self.changes) else ""
         for change_ranking in self.changes:
             yield _changes_table(change_ranking)
             yield _pairs_table(change_ranking)
@@ -677,7 +690,8 @@ class _CaseChanges:
         single_changes: dict[tuple[str, ...], _ChangedPoint] = {
             (name,): changed_point for name, changed_point in self.singles.items()
         }
-        answer_by_names = _solve_changes({(): self.before, **single_changes, **dict(self.pairs)})
+        points = {(): self.before, **single_changes, **dict(self.pairs)}
+        answer_by_names, reduced = _solve_changes(points)
         answer_before = answer_by_names[()]
         effects_by_names = {
             names: self._effect(names, answer_after, answer_before)
@@ -699,7 +713,13 @@ class _CaseChanges:
         budget = self.spec.budget
         effects = tuple(effects_by_names[names] for names in single_changes)
         ranking = ChangeRanking(
-            self.case, self.technology, answer_before, effects, (), budget.value if budget else None
+            self.case,
+            self.technology,
+            answer_before,
+            effects,
+            (),
+            budget.value if budget else None,
+            reduced,
         )
         pair_effects.sort(
             key=lambda pair: (
@@ -880,10 +900,11 @@ def _current_value(quantity: Given | None, path: str) -> tuple[float, str] | Non
 
 def _solve_changes(
     points: Mapping[tuple[str, ...], _ChangedPoint],
-) -> dict[tuple[str, ...], Answer]:
-    """Return the time and the overhead at each changed point, by the names of its changes; points
-    of the same model are solved together.
+) -> tuple[dict[tuple[str, ...], Answer], str]:
+    """Return the time and the overhead at each changed point, by the names of its changes, and the
+    name of what is reduced; points of the same model are solved together.
     """
+    reduced = OVERHEAD
     answers_by_names: dict[tuple[str, ...], Answer] = {}
     for case in {id(case): case for case, _ in points.values()}.values():
         points_of_case = {
@@ -902,6 +923,7 @@ def _solve_changes(
         provenance = table.provenance
         time_name = case.form.quantity
         overhead_name = OVERHEAD if OVERHEAD in columns else time_name
+        reduced = overhead_name
         for point_index, names in enumerate(points_of_case):
             values = {
                 "time": _value_at_point(columns, time_name, point_index),
@@ -921,7 +943,7 @@ def _solve_changes(
                 ),
                 **provenance.answer_fields(point_index % len(provenance.methods)),
             )
-    return answers_by_names
+    return answers_by_names, reduced
 
 
 def _draws_at_point(
@@ -1163,8 +1185,9 @@ def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
     overhead_before = change_ranking.before.values["overhead"]
     overhead_text = quantity(overhead_before.value, "s", ends=overhead_before.ends)
     gain = _overhead_reduction(best_effect)
+    reduced_words = words.value(change_ranking.reduced)
     if not gain.value or gain.value <= 0:
-        return f"no change removes any of the overhead of {overhead_text}"
+        return f"no change removes any of the {reduced_words} of {overhead_text}"
     gain_text = percent(gain.value, ends=gain.ends)
     rivals = [
         as_words(str(effect.point["change"]))
@@ -1178,10 +1201,12 @@ def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
         else ""
     )
     words_of_best = as_words(str(best_effect.point["change"]))
-    beginning = (
-        f"of single changes, {words_of_best} removes most overhead{undecided_text}: {gain_text}"
-        f" of {overhead_text}"
-    )
+    effect_text = f"removes most overhead{undecided_text}: {gain_text} of {overhead_text}"
+    if not change_ranking.has_overhead:
+        effect_text = (
+            f"shortens the {reduced_words} most{undecided_text}: by {gain_text} of {overhead_text}"
+        )
+    beginning = f"of single changes, {words_of_best} {effect_text}"
     best_pair = next(filter(change_ranking.is_affordable, change_ranking.pairs), None)
     if best_pair is None:
         return beginning
@@ -1295,7 +1320,12 @@ def _changes_table(change_ranking: ChangeRanking) -> ResultTable:
         write_value = as_percent if unit == "1" else None
         columns.append(
             ResultColumn.from_values(
-                name, values_of_changes, unit, title=name.replace("_", " "), written=write_value
+                name,
+                values_of_changes,
+                unit,
+                title=name.replace("_", " "),
+                written=write_value,
+                on_page=change_ranking.has_overhead or "overhead" not in name,
             )
         )
     reason_by_row = {row: effect.failed for row, effect in enumerate(effects) if effect.failed}
@@ -1361,11 +1391,14 @@ def _best_change_sentence(change_ranking: ChangeRanking) -> str:
     best_effect = _best_change(change_ranking)
     gain = _overhead_reduction(best_effect)
     if not gain.value or gain.value <= 0:
-        return f"no change removes any of the overhead of {overhead_text}"
-    sentence = (
-        f"among single changes, {best_effect.point['change']} removes the most overhead:"
-        f" {percent(gain.value, ends=gain.ends)} of {overhead_text}, in a time of {time_text}"
+        return f"no change removes any of the {change_ranking.reduced} of {overhead_text}"
+    effect_text = (
+        f"removes the most overhead: {percent(gain.value, ends=gain.ends)} of {overhead_text},"
+        f" in a time of {time_text}"
     )
+    if not change_ranking.has_overhead:
+        effect_text = f"shortens it most: by {percent(gain.value, ends=gain.ends)} of {time_text}"
+    sentence = f"among single changes, {best_effect.point['change']} {effect_text}"
     rivals = [
         effect
         for effect in change_ranking.effects
@@ -1446,7 +1479,8 @@ def _draw_bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> F
         axes.set_xlim(-0.6, bars_in_row - 0.4)
         if max(map(len, labels)) > 12:
             tilt_labels(axes)
-        axes.set_ylabel(axis_title("overhead reduction", "%"))
+        reduced = "overhead" if rankings[0].has_overhead else "time"
+        axes.set_ylabel(axis_title(f"{reduced} reduction", "%"))
     axes.set_xlabel(common_parts_text(common_parts, title))
     return with_title_and_legend(figure, title, "change", *axes.get_legend_handles_labels())
 

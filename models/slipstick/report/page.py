@@ -272,6 +272,7 @@ def _failures_text(sweep: Sweep) -> str:
 
 
 _MOST_NAMES = 4
+_FEW_VALUES = 6
 _MOST_SETTINGS = 4
 _OTHER_FILES_SENTENCE = (
     "Every point is in [results.csv](results.csv), every input with its hash in"
@@ -423,7 +424,9 @@ def _cases_section(
 
 
 def _names_for_cases(results: Results, value_names: Sequence[str]) -> list[str]:
-    """Choose as few of the requested values as needed for every case to have one of them."""
+    """Return few requested values, or of many as few as needed for every case to have one."""
+    if len(value_names) <= _FEW_VALUES:
+        return list(value_names)
     chosen_names: list[str] = []
     for answer in results.cases.values():
         if not any(answer.find(name) is not None for name in chosen_names):

@@ -252,3 +252,48 @@ def test_pairs_without_a_common_rule_are_not_checked_again(
     monkeypatch.setattr(Inputs, "with_value", counted)
     check_file(tmp_path / "study.yaml")
     assert len(checked) == 4 + 2
+
+
+SHOP = """\
+queueing-network: 1
+title: A shop
+classes: {buyers: {arrivals: 60 /s}}
+stations:
+  app: {service: {buyers: 10 ms}}
+  db: {service: {buyers: 12 ms}}
+"""
+SHOP_STUDY = """\
+study: 1
+title: Which upgrade of the shop should I buy?
+base: {title: now, model: shop.yaml}
+answer: ["response_time[buyers]", "utilization[app]", "utilization[db]"]
+rank:
+  changes:
+    index: {times: {stations.db.service.buyers: 0.5}}
+    cache: {times: {stations.app.service.buyers: 0.5}}
+"""
+
+
+def test_a_service_has_a_response_time_and_no_overhead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Second road: the sum of 1 / (1 / service - arrivals) of two M/M/1 queues."""
+    monkeypatch.chdir(tmp_path)
+    Path("shop.yaml").write_text(SHOP)
+    Path("study.yaml").write_text(SHOP_STUDY)
+    now, with_index = (
+        sum(1 / (1 / service - 60) for service in services)
+        for services in ((0.010, 0.012), (0.010, 0.006))
+    )
+    _, page, rows, _ = reported("changes", capsys)
+    head = page.partition("## ")[0]
+    share = 100 * (1 - with_index / now)
+    assert (
+        "- Of single changes, index shortens the response time of buyers most: by"
+        f" {share:.1f} % of {1e3 * now:.2f} ms." in head
+    )
+    assert "time removed" in head
+    assert "overhead" not in page.casefold()
+    assert "| base | " in page
+    assert "utilization[db]" in page  # asked, and few
+    assert float(rows[0]["time_saved [1]"]) == pytest.approx(1 - with_index / now)
