@@ -648,3 +648,50 @@ def test_a_case_of_a_study_takes_a_model_made_in_python() -> None:
     )
     assert found.cases["short"]["time"] == pytest.approx(5e-3)
     assert found.settings["short"]["model"].startswith("{activity: 1,")
+
+
+WORKERS = {
+    "queueing-network": 1,
+    "title": "Workers",
+    "classes": {"jobs": {"arrivals": "12 /s"}},
+    "stations": {"worker": {"servers": 12, "service": {"jobs": "800 ms"}}},
+}
+
+
+def test_a_sweep_has_the_quantiles_of_its_whole_answers() -> None:
+    name, servers = "response_time_quantile[jobs,0.95]", [9, 10, 11, 12]
+    answers = solve(WORKERS, {"stations.worker.servers": servers})
+    alone = [solve(WORKERS, {"stations.worker.servers": count})[name] for count in servers[1:]]
+    assert answers[name][1:].tolist() == pytest.approx(alone)
+    assert np.isnan(answers[name][0])  # 9 servers are saturated
+    assert name not in answers.columns
+    with pytest.raises(UnknownNameError, match="there is no column 'p95'"):
+        answers["p95"]
+
+
+def test_the_table_of_a_sweep_names_numbered_columns_together() -> None:
+    text = " ".join(str(solve(WORKERS, {"stations.worker.servers": [11, 12]})).split())
+    assert text.endswith("utilization[worker], probability[worker,0 to 99]")
+
+
+def test_a_study_prints_the_sentences_of_the_head_first() -> None:
+    study = {
+        "study": 1,
+        "title": "How many workers finish the jobs within 1 s?",
+        "base": {"model": WORKERS},
+        "answer": ["response_time[jobs]"],
+        "seek": {
+            "few": {
+                "of": "stations.worker.servers",
+                "from": 1,
+                "to": 20,
+                "step": 1,
+                "where": "response_time[jobs] <= 1 s",
+            }
+        },
+    }
+    title, first_sentence, *_, last_line = str(run(study)).splitlines()
+    assert title == study["title"]
+    # 11 servers take 1.128 s, 12 take 0.923 s.
+    assert "12 or more worker servers" in first_sentence
+    assert last_line.startswith("base: <Answer for ")

@@ -131,10 +131,9 @@ def test_a_study_shows_its_cases_and_sweeps() -> None:
     cases, sweep = tables(found._repr_html_())
     assert cases[1][:3] == ["base", "law/flow-line", "time"]
     assert repr(found) == "<Results of study: 1 cases and 1 sweeps>"
-    assert (
-        str(found).splitlines()[1]
-        == "base: <Answer for law/flow-line by closed-form: time = 1.6e-05 s>"
-    )
+    lines = str(found).splitlines()
+    assert lines[1] == "As given (3 items): time 16 us."
+    assert lines[-1] == "base: <Answer for law/flow-line by closed-form: time = 1.6e-05 s>"
     assert [row[0] for row in sweep] == ["items", "1", "2"]
 
 

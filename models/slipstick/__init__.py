@@ -20,6 +20,7 @@ when it is first used, so that ``import slipstick`` and the command line start w
 
 FUNCTIONS = {
     "tables of an answer": "slipstick.report.answer:answer_tables",
+    "head of a study": "slipstick.report.head:head_lines",
     "report of a study": "slipstick.report.write:report_of",
     "text of an answer": "slipstick.report.answer:answer_text",
     "text of a sweep": "slipstick.report.answer:sweep_text",

@@ -550,7 +550,13 @@ def _plan_and_expectations_of_activity(
     }
     if len(plan.groups) == 1:
         # Known means of steps are control variates: they take their own noise out of the estimate.
-        names_in_branches = _names_in_branches(model)
+        # An account follows only one of parallel branches and of the tasks of a pool.
+        names_in_branches = {
+            step.name
+            for node in distinct_activities(model.bodies)
+            if is_parallel(node) or node.use == ASKED
+            for step in timed_steps([node])
+        }
         step_columns = {
             time_name: solution.steps[time_name]
             for time_name in solution.once
@@ -577,18 +583,6 @@ def _plan_and_expectations_of_activity(
                 execution_times,
             )
     return plan, expected_by_group
-
-
-def _names_in_branches(model: Model) -> set[str]:
-    """Return the names of steps in parallel branches or tasks of a pool, of which an account
-    follows only one.
-    """
-    return {
-        step.name
-        for node in distinct_activities(model.bodies)
-        if is_parallel(node) or node.use == ASKED
-        for step in timed_steps([node])
-    }
 
 
 def _plan_and_expectations_of_network(

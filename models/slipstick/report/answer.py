@@ -80,7 +80,10 @@ row applies if the answer exceeds a screen with the first.
 _FEWEST_FOLDED = 4
 """The least number of rows with numbered names that are merged into one."""
 # Matches successive names with numbers, such as memory-0, memory-1, ... memory-7.
-_NUMBERED_NAMES = late_pattern(r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)")
+# Also values of states: probability[db,0], ... probability[db,99].
+_NUMBERED_NAMES = late_pattern(
+    r"\b(([A-Za-z][\w.-]*(?:-|\[[^],]*,))\d+)(?:\]?, \2\d+){2,}\]?, \2(\d+)"
+)
 _MOST_POINTS = 30
 _INDENT = "  "
 # Matches a value of a class at a station.
@@ -343,11 +346,9 @@ def sweep_text(sweep: Sweep) -> str:
     if len(rows) > _MOST_POINTS:
         blocks.append(f"and {with_noun(len(rows) - _MOST_POINTS, 'more point')}")
     if hidden_titles:
+        names_text = _NUMBERED_NAMES.sub(r"\1 to \3", ", ".join(hidden_titles))
         blocks.append(
-            wrapped(
-                f"and {with_noun(len(hidden_titles), 'more column')}: {', '.join(hidden_titles)}",
-                _INDENT,
-            )
+            wrapped(f"and {with_noun(len(hidden_titles), 'more column')}: {names_text}", _INDENT)
         )
     return ascii_only("\n".join(block for block in blocks if block))
 
@@ -983,7 +984,9 @@ def spec_text(catalogue_entry: CatalogueEntry) -> str:
     if sum(widths) + _LEAST_MEANING > terminal_width():
         blocks.append(
             "\n".join(
-                wrapped(f"{path} = {value} {source}".rstrip()) + f"\n{_indented(meaning)}"
+                wrapped(f"{path} = {value} {source}".rstrip())
+                + "\n"
+                + (wrapped(f"{_INDENT}{meaning}", _INDENT) if meaning else "")
                 for path, value, meaning, source in rows
             )
         )
@@ -997,11 +1000,6 @@ def spec_text(catalogue_entry: CatalogueEntry) -> str:
 _LEAST_MEANING = 24
 """Columns that meanings need beside their paths and values; else they stand on lines of their
 own."""
-
-
-def _indented(meaning: str) -> str:
-    """Return the lines of a meaning below its value."""
-    return wrapped(f"{_INDENT}{meaning}", _INDENT) if meaning else ""
 
 
 def _entry_row(path: str, described_value: DescribedValue, source_notes: Notes) -> list[str]:

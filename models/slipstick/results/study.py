@@ -243,10 +243,10 @@ class Results(Labelled, ShownAsTables):
         return f"<Results of {self.name}: {len(self.cases)} cases and {len(self.sweeps)} sweeps>"
 
     def __str__(self) -> str:
-        """Write the title and a line for each case."""
-        return "\n".join(
-            [self.title, *(f"{case}: {answer!r}" for case, answer in self.cases.items())]
-        )
+        """Write the title, the sentences at the head of the report, and a line for each case."""
+        head = FUNCTIONS["head of a study"](self, self.spec.answer)
+        answers = [f"{case}: {answer!r}" for case, answer in self.cases.items()]
+        return "\n".join([self.title, *head, *answers])
 
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the tables of cases and sweeps, and the notes."""

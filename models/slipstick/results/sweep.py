@@ -445,13 +445,17 @@ class Sweep(Labelled, ShownAsTables):
     @checked(name=TEXT)
     def __getitem__(self, name: str) -> Array:
         """Return a column, or the values of an axis at every point, as an array with the dimensions
-        `dims`.
+        `dims`. Values that only whole answers have, such as quantiles, are taken from `answers`.
 
         Raises
         ------
         UnknownNameError : there is no such column
         """
-        column = look_up("column", name, {**self.points, **self.columns})
+        columns = {**self.points, **self.columns}
+        numbers = [] if name in columns else [answer.find(name) for answer in self.answers]
+        if any(number is not None for number in numbers):
+            columns.setdefault(name, np.array(numbers, dtype=float))
+        column = look_up("column", name, columns)
         # Points are stored with the last axis varying fastest, as NumPy expects.
         return np.asarray(column).reshape(self.shape)
 

@@ -989,7 +989,8 @@ class CompiledNetwork(CompiledModel):
         shown_measures = {
             name: measure
             for name, measure in measure_by_name.items()
-            if not _is_beyond_population(name, most_customers)
+            if not name.startswith("probability[")
+            or int(name[:-1].rpartition(",")[2]) <= most_customers
         }
         # They take longer than the solution, so that only points that are read have them.
         distribution_values, error_by_name = quantiles(network_layout, network, shown_measures)
@@ -1278,11 +1279,3 @@ def _joined_columns(
 def _one_point_columns(number_by_name: Mapping[str, float]) -> dict[str, Array]:
     """Return numbers by name as columns of one point."""
     return {value_name: np.array([number]) for value_name, number in number_by_name.items()}
-
-
-def _is_beyond_population(value_name: str, most_customers: float) -> bool:
-    """Return whether a name denotes the probability of more customers than a network has."""
-    return (
-        value_name.startswith("probability[")
-        and int(value_name[:-1].rpartition(",")[2]) > most_customers
-    )

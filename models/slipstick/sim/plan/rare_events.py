@@ -265,7 +265,12 @@ def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, floa
             yield next_instruction, rounds / (1 + rounds)
             yield exit_instruction, 1 / (1 + rounds)
         case (Op.SWITCH, first_target, *_):
-            item_count = _item_count_of_pipeline(plan, instruction)
+            # Of the pipeline that the switch belongs to.
+            item_count = next(
+                int(plan.counts[count_index])
+                for op, count_index, *_ in reversed(plan.code[:instruction])
+                if op == Op.PIPELINE
+            )
             for target in plan.targets[first_target : first_target + item_count]:
                 yield target, 1 / item_count
         case (Op.PICK, _, _, _, first_target, target_count, *_):
@@ -294,12 +299,3 @@ def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, floa
             pass
         case _:
             yield next_instruction, 1.0
-
-
-def _item_count_of_pipeline(plan: Plan, instruction: int) -> int:
-    """Return the number of items of the pipeline that a switch belongs to."""
-    return next(
-        int(plan.counts[count_index])
-        for op, count_index, *_ in reversed(plan.code[:instruction])
-        if op == Op.PIPELINE
-    )
