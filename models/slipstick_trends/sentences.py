@@ -213,15 +213,17 @@ def _share_sentences(projection: Projection, words: Words) -> list[str]:
 
 
 _MOST_TRACKS_WITH_SENTENCES = 2
-"""The most cases of which a headline has one sentence each; with more it begins with the lowest and
-the highest.
-"""
+"""The most cases of which a headline has one sentence each."""
+
+
+_MOST_TRACKS_WITH_VALUES = 6
+"""The most cases of which the headline has each value."""
 
 
 def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
     """Yield a sentence on the first value in percent of many cases: in how many it rises or falls,
-    and which cases have the lowest and the highest value in the last year. Times of different
-    programs are not compared.
+    and the values of few cases in the last year, or the lowest and the highest of many. Times of
+    different programs are not compared.
     """
     tracks = projection.tracks
     share_names = [name for name in tracks[0].value_names[:2] if name.partition("[")[0] in SHARES]
@@ -256,17 +258,18 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
         if undecided_cases and not are_all_undecided
         else ""
     )
-    smallest_text, largest_text = (
-        _last_and_first_value(track, name, projection, words)
-        for track in (tracks_by_last[0], tracks_by_last[-1])
+    smallest_text, *middle_texts, largest_text = (
+        _last_and_first_value(track, name, projection, words) for track in tracks_by_last
     )
     last_year = year_text(float(projection.years[-1]))
     if smallest_text.partition(" for ")[0] == largest_text.partition(" for ")[0]:
         return  # the sentence on the first case tells it
+    values_clause = f"the lowest is {smallest_text}, the highest {largest_text}"
+    if len(tracks) <= _MOST_TRACKS_WITH_VALUES:
+        values_clause = join_phrases([largest_text, *middle_texts[::-1], smallest_text])
     yield (
         f"by {last_year} {words.value(name)} {'probably ' * are_all_undecided}{direction_clause}"
-        f" {len(tracks)} cases{doubt_clause}: the lowest is"
-        f" {smallest_text}, the highest {largest_text}"
+        f" {len(tracks)} cases{doubt_clause}: {values_clause}"
     )
 
 

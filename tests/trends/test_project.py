@@ -715,7 +715,10 @@ def test_a_share_that_stays_is_not_said_to_change_perhaps_nowhere(
     changed = replace(projected, tracks=tuple(tracks))
     text = " ".join(headlines_by_subject(changed, Words())["values"])
     moves = "stays in all 3 cases" if change == 1 else "probably falls in all 3 cases"
-    assert f"by 2025 efficiency {moves}: the lowest is" in text
+    assert re.search(rf"by 2025 efficiency {moves}: \d", text)
+    of_many = replace(projected, tracks=tuple(tracks * 3))
+    text = " ".join(headlines_by_subject(of_many, Words())["values"])
+    assert f"by 2025 efficiency {moves.replace('3', '9')}: the lowest is" in text
 
 
 @pytest.mark.turns(4)
