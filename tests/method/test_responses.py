@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 import scipy.stats
 
@@ -16,7 +15,7 @@ from slipstick.api import dump, load, solve
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.methods import compute_answers
-from slipstick.method.networks.flatten import NetworkLayout
+from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.form import shares_within_target
 from slipstick.model.activity import Step, delay, service
 from slipstick.model.network import closed_class, network, open_class, station
@@ -166,5 +165,5 @@ def test_a_target_of_0_s_has_no_share_by_a_formula() -> None:
     layout = NetworkLayout(desk)
     arrays = layout.network_points(layout.columns({})).network
     assert shares_within_target(layout, arrays, {}) == {}
-    shares = shares_within_target(layout, arrays, {"target": np.array([1.0])})
+    shares = shares_within_target(layout, arrays, {"target": 1.0})
     assert shares["within_target[calls]"] == pytest.approx(1 - math.exp(-1), rel=1e-8)

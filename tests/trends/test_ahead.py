@@ -21,17 +21,15 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Table, plain_data, read_value
 from slipstick.study.check import check_file
 from slipstick_pictures.pictures import figure_of
-from slipstick_rates.files import TrendSpec, trend_of
-from slipstick_rates.machine_years import machine_of_a_year
-from slipstick_trends.ahead import (
-    ClassShare,
-    class_words,
+from slipstick_questions.crossing_years import (
     crossing_band,
     crossing_band_text,
     crossing_year_text,
     first_crossing_years,
-    share_sentences,
 )
+from slipstick_rates.files import TrendSpec, trend_of
+from slipstick_rates.machine_years import machine_of_a_year
+from slipstick_trends.ahead import ClassShare, class_words, share_sentences
 from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
 from slipstick_trends.sentences import outcome_sentences
