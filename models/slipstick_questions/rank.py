@@ -5,6 +5,7 @@ overhead they take away.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from slipstick.answer import OVERHEAD, Answer, Value, zero_if_rounding
 from slipstick.errors import NoAnswerError, Problem, SpecError, did_you_mean
-from slipstick.late import Array, np
+from slipstick.late import Array, late_pattern, np
 from slipstick.model.system import group_names
 from slipstick.report.formatting import (
     NOTHING,
@@ -27,6 +28,7 @@ from slipstick.report.formatting import (
     plain_decimal,
     quantity,
     three_digits,
+    uncapitalized,
 )
 from slipstick.results.question import (
     MOST_FURTHER_CASES,
@@ -34,6 +36,7 @@ from slipstick.results.question import (
     QuestionResult,
     ResultColumn,
     ResultTable,
+    TitleAnswer,
 )
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import NO_WORDS, Words, as_words
@@ -225,6 +228,47 @@ class RankResult(QuestionResult):
         ]
         return count_headlines[:2] or [_change_headline(self.changes[0], words)]
 
+    def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
+        """Return whether the one case, quantity or named change that the title asks for saves time,
+        beside what saves most; None for other titles.
+        """
+        cases = {ranking.case for ranking in self.rankings} | {
+            ranking.case for ranking in self.changes
+        }
+        if not _ASKS_FOR_HELP.search(words.title):
+            return None
+        (case, *further_cases), (headline, *_) = sorted(cases), self.headline(words)
+        if further_cases:
+            return None
+        saving_by_phrase = {
+            **dict(self._savings_of_changes(words)),
+            **dict(_savings_of_cases(case, answers, words)),
+        }
+        asked_phrase = _phrase_in_title([*saving_by_phrase], words.title)
+        # The words of a change, such as "less", do not ask for the opposite.
+        words_of_change = "|".join(map(re.escape, asked_phrase.split()))
+        further_title = re.sub(rf"\b(?:{words_of_change})\b", "", words.title, flags=re.IGNORECASE)
+        if not asked_phrase or _ASKS_OTHERWISE.search(further_title):
+            return None
+        clause = _saving_clause(
+            asked_phrase, saving_by_phrase[asked_phrase], words.case(case), self.rankings
+        )
+        is_best = headline.casefold().startswith(f"{asked_phrase} saves most".casefold())
+        sentence = (
+            f"yes, {uncapitalized(headline)}" if is_best else f"{clause}; {uncapitalized(headline)}"
+        )
+        return TitleAnswer("", sentence, stands_alone=True)
+
+    def _savings_of_changes(self, words: Words) -> Iterator[tuple[str, Value]]:
+        """Yield what changes of quantities and named changes save of the time, each after its
+        words.
+        """
+        for row in (row for ranking in self.rankings[:1] for row in ranking.rows):
+            phrase = words.change(str(row.point["change"]), str(row.point["parameter"]))
+            yield phrase, row.values["time_saved"]
+        for effect in (effect for ranking in self.changes[:1] for effect in ranking.effects):
+            yield as_words(str(effect.point["change"])), effect.values["time_saved"]
+
     def decision(self, words: Words) -> Decision | None:
         """Return the time that each change of a quantity saves, for the first cases, or the
         overhead reduction of each change in the first case, in decreasing order.
@@ -286,6 +330,69 @@ class RankResult(QuestionResult):
             and change_ranking.case in (spec.cases or (change_ranking.case,))
         ]
         return _draw_bars(rankings_drawn, spec.title, words)
+
+
+_ASKS_FOR_HELP = late_pattern(r"\b(?:help|save|shorten)s?\b|\bfaster\?", re.IGNORECASE)
+"""How a title asks whether a change saves time."""
+
+_ASKS_OTHERWISE = late_pattern(
+    r"\b(?:not|no|never|without|more|most|less|than|or|and)\b|n't\b", re.IGNORECASE
+)
+"""Words with which a title asks for the opposite, or compares several changes."""
+
+_ARTICLES = {"a", "an", "the", "of", "by", "for", "in", "on", "at", "to", "with"}
+
+
+def _phrase_in_title(phrases: Sequence[str], title: str) -> str:
+    """Return the phrase all of whose words a title has; of several, the one that has the words of
+    all others; empty if there is none.
+
+    >>> phrases = ["ATM", "twice the speed", "twice the speed of the bus", "half the work"]
+    >>> [
+    ...     _phrase_in_title(phrases, title)
+    ...     for title in (
+    ...         "Would ATM help?",
+    ...         "Would twice the bus speed help?",
+    ...         "Would ATM with half the work help?",
+    ...     )
+    ... ]
+    ['ATM', 'twice the speed of the bus', '']
+    """
+    title_words = {*re.findall(r"\w+", title.casefold())}
+    words_by_phrase = {
+        phrase: {*re.findall(r"\w+", phrase.casefold())} - _ARTICLES for phrase in phrases
+    }
+    named_phrases = [
+        phrase for phrase, words in words_by_phrase.items() if words and words <= title_words
+    ]
+    words_named = set[str]().union(*(words_by_phrase[phrase] for phrase in named_phrases))
+    return next((phrase for phrase in named_phrases if words_by_phrase[phrase] == words_named), "")
+
+
+def _savings_of_cases(
+    ranked_case: str, answers: Mapping[str, Answer], words: Words
+) -> Iterator[tuple[str, Value]]:
+    """Yield the part of the ranked case's time that each other case saves, after its title."""
+    ranked_answer = answers[ranked_case]
+    time_name = next((name for name in ("time", "response_time") if ranked_answer.find(name)), "")
+    for case, answer in answers.items():
+        if case != ranked_case and time_name and answer.find(time_name):
+            saved = reduction(answer.values[time_name], ranked_answer.values[time_name])
+            yield words.case(case), saved
+
+
+def _saving_clause(phrase: str, saved: Value, ranked_case: str, rankings: Sequence[Ranking]) -> str:
+    """Return a clause on whether a change saves time, and how much."""
+    if saved.value is None:
+        return f"{phrase} has no answer"
+    if do_overlap(saved.ends, (0.0, 0.0)):
+        return f"undecided is whether {phrase} saves time ({percent(saved.value, ends=saved.ends)})"
+    time_text = rankings[0].time_in_words if rankings else "the time"
+    if saved.value > 0.0:
+        return f"yes, {phrase} saves {percent(saved.value, ends=saved.ends)} of {time_text}"
+    if saved.value > -_LEAST_SAVING:
+        return f"no, {phrase} does not change {time_text}"
+    return f"no, {phrase} takes {plain_decimal(1 - saved.value, 3)} times as long as {ranked_case}"
 
 
 EFFECT_VALUES = {"time": "s", "overhead": "s", "time_saved": "1", "overhead_reduction": "1"}

@@ -523,6 +523,42 @@ def test_a_comparison_answers_how_much_faster_a_case_is(
     assert head_lines(run(prepared), prepared.spec.answer)[0].startswith(beginning)
 
 
+@pytest.mark.parametrize(
+    ("title", "answer"),
+    [
+        (
+            "Would a slow disk help?",
+            "No, slow disk takes 1.5 times as long as today; half the work",
+        ),
+        (
+            "Would less rest help?",
+            "Yes, less rest saves 8.33 % of the time; half the work of a step",
+        ),
+        ("Would half the work of a step help?", "Yes, half the work of a step saves most: 41.7 %"),
+        ("Would it help to have half the rest?", "Half the work of a step saves most: 41.7 %"),
+        ("Would less rest not help?", "Half the work of a step saves most: 41.7 %"),
+        ("Would a slow disk with less rest help?", "Half the work of a step saves most: 41.7 %"),
+        ("Does less rest or a slow disk help most?", "Less rest is the best of 3: the fastest, 11"),
+    ],
+)
+def test_a_title_that_asks_whether_a_change_helps_is_answered_by_the_ranking(
+    title: str, answer: str, tmp_path: Path
+) -> None:
+    """A step works for 10 ms and rests for 2 ms."""
+    (tmp_path / "more.yaml").write_text(ACTIVITY.replace("wait: 2 ms", "wait: 8 ms"))
+    (tmp_path / "less.yaml").write_text(ACTIVITY.replace("wait: 2 ms", "wait: 1 ms"))
+    head, _ = study_of(
+        tmp_path,
+        f"title: {title}\nbase: {{title: today, model: program.yaml}}\nrank: {{cases: [base]}}\n"
+        "cases: {disk: {title: slow disk, model: more.yaml},"
+        " rest: {title: less rest, model: less.yaml}}\n",
+    )
+    assert head[0].startswith(answer)
+    results = run(prepare(str(tmp_path / "study.yaml")))
+    is_answered = answer.startswith(("No", "Yes", "Less"))
+    assert is_title_answered(results) is is_answered
+
+
 def test_laws_side_by_side_are_told_at_the_end_of_their_axis(tmp_path: Path) -> None:
     head = _heads(
         tmp_path,

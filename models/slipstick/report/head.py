@@ -45,7 +45,13 @@ from slipstick.report.formatting import (
 from slipstick.results.question import QuestionResult, TitleAnswer
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
-from slipstick.results.words import Words, asks_yes_or_no, is_plural, may_ask_for_opposite
+from slipstick.results.words import (
+    WHICH_OF_TWO,
+    Words,
+    asks_yes_or_no,
+    is_plural,
+    may_ask_for_opposite,
+)
 from slipstick.vocabulary import VERDICTS
 
 _MOST_LINES = 4
@@ -140,7 +146,7 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     is_open = (
         asks_yes_or_no(results.title)
         and not may_ask_for_opposite(results.title)
-        and not (verdict.word or question_lines)
+        and not (verdict.sentence or question_lines)
     )
     asks_for_base = (
         (is_open or _HOW_MUCH.match(results.title)) and is_base_missing and not unlike_case_lines
@@ -476,7 +482,8 @@ _ASK_NO_CHOICE = {_PROJECTION, "rank"}
 """Questions that compare no cases with each other."""
 
 _WHICH = late_pattern(
-    r"which\b|(?:for|from|up to|at|with|beyond) (?:which|what)\b.*\b(?:bett|fast)er\b",
+    rf"which\b|{WHICH_OF_TWO}"
+    r"|(?:for|from|up to|at|with|beyond) (?:which|what)\b.*\b(?:bett|fast)er\b",
     re.IGNORECASE,
 )
 """How a title begins that asks for one of the cases, or where one of them is better."""

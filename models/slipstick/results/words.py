@@ -609,10 +609,14 @@ class Words:
         return self.value(term_match["value"]) if not _is_unit(term_match) else term_match["value"]
 
 
-_YES_OR_NO = late_pattern(
-    r"(?:is|are|was|were|does|do|did|can|could|will|would|should|has|have|may|might)\b",
-    re.IGNORECASE,
+_ASKING_VERB = r"(?:is|are|was|were|does|do|did|can|could|will|would|should|has|have|may|might)\b"
+WHICH_OF_TWO = (
+    rf"{_ASKING_VERB}.* or (?!more|less|fewer)(?:.*[^,?]\b)?(?:most|best|least|first"
+    r"|(?:fast|short|cheap)est|(?:more|better|less|(?:fast|short|cheap)er)(?=[?,]))\b"
 )
+"""The words of a title that asks which of two is better, such as "Does A or B help most"."""
+
+_YES_OR_NO = late_pattern(rf"(?!{WHICH_OF_TWO}){_ASKING_VERB}", re.IGNORECASE)
 _OPPOSITE = late_pattern(
     r"\b(?:not|never|no|without|more|less|fewer|longer|slower|later|exceeds?|above|over|worse|fails?"
     r"|faster|better|shorter|higher|lower|larger|smaller|helps?|pays?|worth|than|lets?"
@@ -630,6 +634,16 @@ def asks_yes_or_no(title: str) -> bool:
     ...     asks_yes_or_no("Island"),
     ... )
     (True, False, False)
+    >>> [
+    ...     asks_yes_or_no(title)
+    ...     for title in (
+    ...         "Is it done in 2 s or less?",
+    ...         "Do 8 or 9 threads take less than 2 s?",
+    ...         "Is A or B faster?",
+    ...         "Do two processors or a newer network shorten a step most?",
+    ...     )
+    ... ]
+    [True, True, False, False]
     """
     return bool(_YES_OR_NO.match(title)) and title.rstrip().endswith("?")
 

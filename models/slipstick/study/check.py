@@ -106,7 +106,8 @@ def _check_spec(path: Path) -> Iterator[str]:
         notes += _notes_on_fitted_model(cast("FittedSpec", spec).model, tree, path)
     if model_description(kind) or kind in ("workload", "study"):
         _check_models(kind, spec, tree, path, library)
-    if kind == "study":
+    # Only the solved study tells whether a ranking has what the title asks for.
+    if kind == "study" and "rank" not in cast("StudySpec", spec).questions:
         notes += filter(None, [note_on_title(cast("StudySpec", spec))])
     yield kind
     yield from notes
