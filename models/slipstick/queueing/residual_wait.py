@@ -340,6 +340,11 @@ def finite_source_numbers(ratios: Array) -> Array:
     log_weights = np.concatenate(
         [np.zeros((*log_ratios.shape[:-1], 1)), np.cumsum(log_ratios, axis=-1)], axis=-1
     )
+    return _normalized(log_weights)
+
+
+def _normalized(log_weights: Array) -> Array:
+    """Return weights, given as logarithms, divided by their sum along the last axis [1]."""
     weights = np.exp(log_weights - np.max(log_weights.real, axis=-1, keepdims=True))
     probabilities: Array = weights / weights.sum(axis=-1, keepdims=True)
     return probabilities
@@ -385,8 +390,7 @@ def finite_source_numbers_up_to_servers(ratios: Array, customers: int) -> Array:
             [zeros, log_weights[..., :-1], first_log, first_log + np.cumsum(log_ratios, axis=-1)],
             axis=-1,
         )
-        probabilities = np.exp(log_weights - np.max(log_weights.real, axis=-1, keepdims=True))
-        probabilities /= probabilities.sum(axis=-1, keepdims=True)
+        probabilities = _normalized(log_weights)
     return np.concatenate(
         [probabilities[..., :servers], probabilities[..., servers:].sum(axis=-1, keepdims=True)],
         axis=-1,

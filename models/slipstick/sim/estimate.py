@@ -202,6 +202,30 @@ def warm_up_length(series: Array) -> int:
     return int(np.argmin(squared_error[: value_count // 2 + 1]))
 
 
+def least_half_widths_of_run(plan: Plan, column_sums: Array, level: float) -> dict[int, float]:
+    """Return the least half-width of the interval of the mean wait at each station, relative to the
+    mean wait, by the number of the station [1]; see `least_relative_half_widths`.
+
+    Parameters
+    ----------
+    column_sums : of the whole run [columns]
+    """
+    layout = Layout(plan)
+    servers = np.array([station.servers for station in plan.stations])
+    server_times = column_sums[layout.time_column] * servers
+    busy_times, ended_services = (
+        column_sums[columns[: len(servers)]]
+        for columns in (layout.busy_time_columns, layout.ended_visit_columns)
+    )
+    return least_relative_half_widths(
+        plan,
+        float(column_sums[layout.cycle_columns].sum()),
+        ended_services,
+        1 - busy_times / np.where(server_times > 0, server_times, np.inf),
+        level,
+    )
+
+
 def sums_by_batch(row_sums: Array, batch_count: int = BATCHES) -> Array:
     """Return the sums of the rows over batches of equally many rows [batches, columns]. The first
     rows are left out if their number is not a multiple of the number of batches.
@@ -630,19 +654,7 @@ class Result(ReplicationResult):
             return estimate
         layout = self.layout
         column_sums = self.batches.sum(axis=0)
-        servers = np.array([station.servers for station in self.plan.stations])
-        server_times = column_sums[layout.time_column] * servers
-        busy_times, ended_services = (
-            column_sums[columns[: len(servers)]]
-            for columns in (layout.busy_time_columns, layout.ended_visit_columns)
-        )
-        half_widths = least_relative_half_widths(
-            self.plan,
-            float(column_sums[layout.cycle_columns].sum()),
-            ended_services,
-            1 - busy_times / np.where(server_times > 0, server_times, np.inf),
-            self.settings.level,
-        )
+        half_widths = least_half_widths_of_run(self.plan, column_sums, self.settings.level)
         is_cycle_time = bool(numerator[layout.cycle_time_columns].any())
         sum_of_numerator = float(
             column_sums[layout.cycle_time_columns].sum()

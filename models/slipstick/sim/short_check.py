@@ -24,12 +24,13 @@ from slipstick.sim.estimate import (
     Layout,
     cycles_per_row,
     estimated_ratio,
+    least_half_widths_of_run,
     sums_by_batch,
     t_quantile,
     unended_share_of,
     weights_of_time,
 )
-from slipstick.sim.heavy_traffic import least_relative_half_widths, open_queues
+from slipstick.sim.heavy_traffic import open_queues
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
@@ -385,21 +386,7 @@ def _least_relative_half_width(plan: Plan, column_sums: Array) -> float:
     ----------
     column_sums : of the whole run [columns]
     """
-    if not open_queues(plan):
-        return 0.0
-    layout = Layout(plan)
-    servers = np.array([station.servers for station in plan.stations])
-    busy_times, ended_services = (
-        column_sums[columns[: len(servers)]]
-        for columns in (layout.busy_time_columns, layout.ended_visit_columns)
-    )
-    half_widths = least_relative_half_widths(
-        plan,
-        float(column_sums[layout.cycle_columns].sum()),
-        ended_services,
-        1 - busy_times / (column_sums[layout.time_column] * servers),
-        _LEVEL,
-    )
+    half_widths = least_half_widths_of_run(plan, column_sums, _LEVEL) if open_queues(plan) else {}
     return max(half_widths.values(), default=0.0)
 
 

@@ -48,15 +48,18 @@ class QuestionSpec(Spec):
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """Yield the cases that the question names, each with its place inside the question."""
-        yield from (
-            (("cases", index), case) for index, case in enumerate(getattr(self, "cases", ()))
-        )
+        return _cases_of(self)
 
     def answers_of_columns(self) -> list[str]:
         """List the answers to which the columns of the question refer; each column must exist in at
         least one of them. Empty for all cases of the study.
         """
         return [case for _, case in self.named_cases()]
+
+
+def _cases_of(spec: Spec) -> Iterator[tuple[Place, str]]:
+    """Yield the cases that a question or picture lists, each with its place inside it."""
+    yield from ((("cases", index), case) for index, case in enumerate(getattr(spec, "cases", ())))
 
 
 def columns_in(spec: Spec) -> Iterator[tuple[Place, str]]:
@@ -205,9 +208,7 @@ class Drawn(Spec):
         """Yield the cases that the picture names, each with its place inside the picture."""
         if case := getattr(self, "case", None):
             yield ("case",), case
-        yield from (
-            (("cases", index), case) for index, case in enumerate(getattr(self, "cases", ()))
-        )
+        yield from _cases_of(self)
 
 
 class BarsSpec(Drawn):
