@@ -548,7 +548,14 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         else "case"
     )
     legend_title = textwrap.fill(legend_title, _LONGEST_LEGEND_TITLE)
-    notes_on_labels = notes_on_coinciding_lines(lines, is_logarithmic=spec.log in ("y", "both"))
+    x_axis = _HorizontalAxis.of(sweep.axis(spec.x), spec, results.words)
+    has_logarithmic_values = {
+        unit: _has_logarithmic_values(spec, x_axis, [line for line in lines if line.unit == unit])
+        for unit in units
+    }
+    notes_on_labels = notes_on_coinciding_lines(
+        lines, is_logarithmic=all(has_logarithmic_values.values())
+    )
     longest_label = max(
         len(label + notes_on_labels.get(label, ""))
         for label in (*labels, *methods, *legend_title.split("\n"))
@@ -560,12 +567,12 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
     )
     figure = new_figure(_PANEL_WIDTH + legend_width, 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
-    x_axis = _HorizontalAxis.of(sweep.axis(spec.x), spec, results.words)
     for unit, axes in zip(units, panels, strict=True):
         lines_drawn = [line for line in lines if line.unit == unit]
         limits = {} if spec.relative or spec.against else results.words.limits
         words = replace(results.words, limits=limits)
-        _draw_panel(axes, x_axis, lines_drawn, styles, methods, spec, words)
+        is_logarithmic = has_logarithmic_values[unit]
+        _draw_panel(axes, x_axis, lines_drawn, styles, methods, spec, words, is_logarithmic)
     x_axis.write_on(panels[-1])
     handles = {} if has_one_label else _legend_handles(styles, methods)
     handles = {label + notes_on_labels.get(label, ""): handle for label, handle in handles.items()}
@@ -629,7 +636,30 @@ class _HorizontalAxis:
         axes.set_xlabel(textwrap.fill(f"{self.title}{unit}", _LONGEST_AXIS_TITLE))
 
 
-_FEWEST_FACTORS = 3
+_FEWEST_FACTORS = 2
+
+LARGEST_LINEAR_RATIO = 100.0
+"""Ratio of the largest to the least value from which on values are drawn on a logarithmic axis
+against an axis by a factor: on a linear one, the smaller half of them would lie on the frame.
+"""
+
+
+def _has_logarithmic_values(
+    spec: LinesSpec, x_axis: _HorizontalAxis, lines: Sequence[Line]
+) -> bool:
+    """Return whether values are drawn on a logarithmic axis: as the picture asks, and by default if
+    their numbers rise by a factor and they differ much.
+    """
+    values = np.concatenate([line.y for line in lines]) if lines else np.zeros(0)
+    values = values[np.isfinite(values)]
+    if "log" in spec.model_fields_set:
+        return spec.log in ("y", "both") and bool(np.any(values > 0))
+    return (
+        x_axis.is_logarithmic
+        and len(values) > 0
+        and bool(values.min() > 0)
+        and bool(values.max() >= LARGEST_LINEAR_RATIO * values.min())
+    )
 
 
 def _rise_by_factor(numbers: Sequence[float]) -> bool:
@@ -921,6 +951,7 @@ def _draw_panel(
     methods: Sequence[str],
     spec: LinesSpec,
     words: Words,
+    is_logarithmic: bool,
 ) -> None:
     """Draw the lines of one unit, and the limits that the questions of the study set for these
     values.
@@ -932,7 +963,6 @@ def _draw_panel(
     )
     finite_values = values[np.isfinite(values)]
     unit, unit_factor = _unit_of_axis(finite_values, lines[0].unit or "1" if lines else "1")
-    is_logarithmic = spec.log in ("y", "both") and bool(np.any(finite_values > 0))
     for line in lines:
         y = np.where(line.y > 0, line.y, np.nan) if is_logarithmic else line.y
         _draw_line(axes, x_axis.places(line.x), y / unit_factor, line, unit_factor, styles, methods)

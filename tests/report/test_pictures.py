@@ -195,6 +195,8 @@ def test_a_line_goes_through_its_points_in_the_units_of_the_axes() -> None:
     [
         ((1.0, 2.0, 4.0, 8.0, 16.0), {}, "log"),
         ((1.0, 2.0, 4.0, 8.0, 16.0), {"log": "none"}, "linear"),
+        ((1.0, 2.0, 4.0), {}, "log"),
+        ((1.0, 2.0), {}, "linear"),
         ((1.0, 2.0, 3.0, 4.0, 5.0), {}, "linear"),
     ],
 )
@@ -206,6 +208,25 @@ def test_an_axis_by_a_factor_is_logarithmic_unless_its_author_says_otherwise(
     plain = {name: value for name, value in LINES.model_dump().items() if name != "log"}
     (axes,) = draw(results, type(LINES).model_validate({**plain, **log})).axes
     assert axes.get_xscale() == scale
+
+
+@pytest.mark.parametrize(
+    ("values", "log", "power", "scale"),
+    [
+        ((1.0, 2.0, 4.0, 8.0, 16.0), {}, 3, "log"),
+        ((1.0, 2.0, 4.0, 8.0, 16.0), {}, 1, "linear"),
+        ((1.0, 2.0, 4.0, 8.0, 16.0), {"log": "x"}, 3, "linear"),
+        ((1.0, 4.0, 7.0, 10.0, 13.0), {}, 3, "linear"),
+    ],
+)
+def test_values_that_differ_much_along_an_axis_by_a_factor_have_a_logarithmic_axis(
+    values: tuple[float, ...], log: dict[str, str], power: int, scale: str
+) -> None:
+    axis = Axis("machine.network.adapter", "s", values)
+    results = with_sweeps(sweep("latency", [axis], lambda case, x: x**power, ["base"]))
+    plain = {name: value for name, value in LINES.model_dump().items() if name != "log"}
+    (axes,) = draw(results, type(LINES).model_validate({**plain, **log})).axes
+    assert axes.get_yscale() == scale
 
 
 def test_twelve_lines_are_told_apart_without_colour() -> None:

@@ -1073,6 +1073,8 @@ COMMON_EFFICIENCY = 0.75
 SIZE_TOLERANCE = 1e-6
 """Relative tolerance at which a size counts as the largest one considered."""
 
+_LONGEST_CURVE_TITLE = 40  # letters of the title of a law in the legend of a picture
+
 CURVE_POINTS, INTERVAL_POINTS = 48, 12
 """Numbers of processors along a drawn curve, and along its intervals, which take long."""
 
@@ -1269,9 +1271,14 @@ def _curves_of_fits(
 
 
 def _curve_title(name: str) -> str:
-    """Return the title of a curve in a picture: the title of its law, or the name of the model."""
+    """Return the title of a curve in a picture: the title of its law with the name that sentences
+    have, the name alone if the title is long, or the name of the model.
+    """
     family = FAMILIES.get(name)
-    return family.title.removeprefix("the ") if family else f"model {name}"
+    if family is None:
+        return f"model {name}"
+    title = family.title.removeprefix("the ")
+    return f"{title} ({name})" if len(title) <= _LONGEST_CURVE_TITLE else f"law {name}"
 
 
 def _answer_of_fit(

@@ -936,7 +936,7 @@ def _draw_times(time_axes: Axes, time_fits: Fitting) -> None:
                 color=colour,
                 alpha=0.2,
                 linewidth=0,
-                label=f"interval of {curve_title}",
+                label=textwrap.fill(f"interval of {curve.title}", _LEGEND_WIDTH),
             )
     time_axes.plot(
         time_fits.p,

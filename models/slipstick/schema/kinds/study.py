@@ -260,7 +260,11 @@ class LinesSpec(Drawn):
         ),
     )
     log: Literal["none", "x", "y", "both"] = Field(
-        "none", description=("whether the axes are logarithmic")
+        "none",
+        description=(
+            "whether the axes are logarithmic; without the key, an axis whose numbers rise by a"
+            " factor is, and so are values that differ by more than 100 times along it"
+        ),
     )
     relative: bool = Field(
         False, description=("whether values are relative to the first point of each line")
