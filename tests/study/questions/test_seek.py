@@ -447,6 +447,31 @@ def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
         assert "web saturated up to 8" in search_text(made)
 
 
+def test_one_processor_waits_for_no_lock(folder: Path) -> None:
+    Path("server.yaml").write_text(
+        "activity: 1\nparameters: {parse: 120 us, update: 15 us}\npopulation: {processors: 32}\n"
+        "resources: {session: {lock: fifo}}\ncycle:\n  - {name: parse, delay: parse, scv: 1}\n"
+        "  - {hold: session, body: [{name: update, delay: update, scv: 1}]}\n"
+    )
+    made = seek(
+        "of: population.processors, from: 1, to: 64, step: 1, where: 'account[lock:session] <= 15"
+        " us'",
+        base="{model: server.yaml}",
+    )
+    # The exact recursion of mean value analysis; one processor waits for nobody.
+    waits, length = [], 0.0
+    for processors in range(1, 65):
+        residence = 15e-6 * (1 + length)
+        length = processors * residence / (120e-6 + residence)
+        waits.append(residence - 15e-6)
+    last = sum(wait <= 15e-6 for wait in waits)
+    (change,) = made.crossings
+    assert (change.before, change.value) == (last, last + 1)
+    assert made.holds_first is True
+    assert not made.unanswered
+    assert made.sides[0][0].value == 0
+
+
 @pytest.mark.parametrize("step", ["", ", step: 1 /s"])
 def test_a_saturated_server_is_slower_than_every_limit(folder: Path, step: str) -> None:
     """1 / (10 - A) > 0.4 s from A = 7.5 /s on; from 10 /s on nothing is served in time."""
