@@ -19,6 +19,7 @@ from slipstick.schema.text import Mark, Node, Scalar, node_at, value_mark
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.vocabulary import TECHNOLOGIES
+from slipstick_questions.saturation import unbounded
 from slipstick_questions.years import year_text
 from slipstick_rates.files import CORE, TrendSpec, trend_of
 from slipstick_rates.series import LEAST_FITTED_POINTS, LEAST_FITTED_YEARS
@@ -127,9 +128,10 @@ class TrendedCase:
         self, values: Mapping[str, Array], wanted: Collection[str] | None = None
     ) -> dict[str, Array]:
         """Return the answers at given values by name, and the values of parameters that follow a
-        rate.
+        rate; times at a saturated resource are infinite.
         """
-        return self.case.columns(values, wanted) | {path: values[path] for path in self.units}
+        answers = unbounded(self.case).columns(values, wanted)
+        return answers | {path: values[path] for path in self.units}
 
     @property
     def classes_without_rate(self) -> tuple[str, ...]:

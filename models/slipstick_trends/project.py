@@ -192,6 +192,8 @@ class ProjectResult(QuestionResult):
             return None
         index = self.projection.end_index(track)
         share = history.shares_of_draws[index]
+        if np.isnan(share):
+            return None
         clause = history.condition if history.is_worded else words.condition(history.condition)
         year = year_text(float(track.sweep.points[YEAR][index]))
         sentence = f"in {year} {clause} in {percent(share)} of the random draws"
@@ -791,10 +793,15 @@ def _solve_track(
     draws = cases.draws(track.trend)
     drawn_columns = _answers_in_draws(track, draws, conditions, cases, wanted_names)
     band_ends = cases.band_ends
+    with np.errstate(invalid="ignore"):  # between a finite and an infinite draw
+        quantiles_by_name = {
+            name: np.quantile(drawn_columns[name], band_ends, axis=0)
+            for name in wanted_names
+            if name in drawn_columns
+        }
     band_by_name = {
-        name: np.quantile(drawn_columns[name], band_ends, axis=0)
-        for name in wanted_names
-        if name in drawn_columns
+        name: np.where(np.isfinite(quantiles), quantiles, np.nan)
+        for name, quantiles in quantiles_by_name.items()
     }
     margins = [
         condition.margin_and_mask(
@@ -804,7 +811,12 @@ def _solve_track(
         if drawn_columns
     ]
     work = work_of(cases.settings_by_case[case.case], case)
-    close_answers = _with_closer_years(track, stated_columns, years)
+    # Where a resource is saturated the table has no answer, but a condition on times is decided.
+    has_answers = np.isfinite(stated_columns[case.form.quantity]).all()
+    decided_columns = (
+        stated_columns if has_answers else _columns_of(track, tuple(stated_columns), years)
+    )
+    close_answers = _with_closer_years(track, decided_columns, years)
     drawn_case = DrawnCase(track, years, stated_columns, drawn_columns, draws, work, *close_answers)
     columns = _columns_with_bands(stated_columns, band_by_name, wanted_names)
     sweep = _sweep_of_track(track, cases, trend_values, table, columns)
@@ -1053,7 +1065,12 @@ def _condition_history(
         else change
         for change in changes
     )
-    shares_of_draws = [] if margins is None else np.mean(margins >= 0, axis=0).tolist()
+    # Draws without an answer do not tell in how many the condition holds.
+    shares_of_draws = (
+        []
+        if margins is None
+        else np.where(np.isnan(margins).any(axis=0), np.nan, (margins >= 0).mean(axis=0)).tolist()
+    )
     return ConditionHistory(
         condition.text,
         holds_first,
