@@ -158,9 +158,9 @@ def statements_page(
 
 
 _READING_OF_PAGE = """
-This page has the sentences of papers that numbers can check. A study states the condition for each
-sentence, and its report has the values. `slipstick statements` writes this page from the results
-of the studies.
+For readers of the papers: find which of their sentences that numbers can check are true. A study
+states the condition for each sentence, and its report has the values. `slipstick statements` writes
+this page from the results of the studies.
 
 A paper does not print all its inputs. If a study gives ranges for the missing inputs, values are
 drawn within these ranges; of inputs with few values, every combination is taken once (of all).

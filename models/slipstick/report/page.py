@@ -566,7 +566,7 @@ def gallery(folders: Sequence[Path]) -> str:
     """
     blocks = [
         "# Studies",
-        "The question, the answer and a picture of each study; a title links to the report.",
+        "For people who look for a study like theirs: questions with links, answers and pictures.",
     ]
     for folder in folders:
         path = folder / "report.md"
