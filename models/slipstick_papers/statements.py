@@ -598,10 +598,10 @@ class _Sentence:
 
     def _number_of(self, answer_name: str, value_name: str) -> ComparedNumber | None:
         """Return a value of an answer with its interval; None if the answer does not have it."""
-        if (answer_name, value_name) in self.infinite_values:
-            return INFINITE
         answer = self.answers[answer_name]
         number = answer.find(value_name)
+        if number == inf or (answer_name, value_name) in self.infinite_values:
+            return INFINITE
         if answer.failed or number is None:
             return None
         low, high = answer.ends(value_name)

@@ -42,6 +42,7 @@ from slipstick_papers.statements import (
     read_one_by_one,
 )
 from slipstick_questions.rank import ChangeReader, effect_name, settings_under
+from slipstick_questions.saturation import unbounded
 from slipstick_questions.specs import RankSpec
 
 InputLevels = Mapping[str, float]
@@ -701,7 +702,7 @@ class _AnswersAtDraws:
     ) -> None:
         """Solve a case at all draws, and add the values to the answers of each draw."""
         for settings, columns, draw_indices in self._draw_groups(case, draws):
-            case_evaluator = evaluator(case, settings, self.study.library)
+            case_evaluator = unbounded(evaluator(case, settings, self.study.library))
             end_columns = {f"{end}[{name}]" for name in value_names for end in ("low", "high")}
             table = case_evaluator.point_table(columns, {*value_names, *end_columns})
             methods = table.provenance.methods
@@ -871,7 +872,7 @@ def _values_at(
         if column is None or not len(column):
             return None
         value = float(column[draw_index % len(column)])
-        return value if np.isfinite(value) else None
+        return None if np.isnan(value) else value
 
     return {
         name: Value(

@@ -345,3 +345,32 @@ def test_a_single_statement_is_told_with_the_share_of_the_draws_in_which_it_is_t
         f"the one statement{source_clause} is true or false depending on the {inputs_text}, true in"
         " 191 of 400 draws; it depends on the number of records"
     )
+
+
+def test_draws_that_saturate_a_server_decide_statements_on_times(folder: Path) -> None:
+    """One server of 10 jobs/s answers within 0.4 s up to 7.5 /s: at a quarter of 5 to 15 /s."""
+    (folder / "station.yaml").write_text(
+        "queueing-network: 1\nparameters: {rate: 5 /s}\nclasses: {jobs: {arrivals: rate}}\n"
+        "stations: {server: {service: {jobs: 100 ms}}}\n"
+    )
+    value = 'says: so, value: "response_time[jobs]", of: [base]'
+    made = result_of(
+        found(
+            "statements:",
+            f"  within: {{{value}, to: 0.4 s}}",
+            f"  beyond: {{{value}, from: 0.4 s}}",
+            "unpublished:",
+            "  draws: 400",
+            "  inputs:",
+            "    rate: {title: rate, reason: not printed, path: parameters.rate, from: 5 /s, to:"
+            " 15 /s}",
+            base="{model: station.yaml}",
+        ),
+        UnpublishedResult,
+    )
+    within, beyond = made.rows
+    counts = [int(row.holds.split()[0]) for row in (within, beyond)]
+    assert sum(counts) == 400
+    # Four standard deviations of a quarter of 400 random draws.
+    assert counts[0] == pytest.approx(100, abs=35)
+    assert "undecided" not in within.holds + beyond.holds
