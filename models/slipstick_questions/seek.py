@@ -52,7 +52,7 @@ from slipstick.results.question import (
     verdict_word,
 )
 from slipstick.results.sweep import PointTable, Provenance, split_name
-from slipstick.results.words import NO_WORDS, Words, as_words
+from slipstick.results.words import NO_WORDS, Words, as_words, is_plural, noun_and_rest
 from slipstick.schema.inputs import (
     REFERENCES,
     Inputs,
@@ -270,6 +270,9 @@ class ConditionSearch:
         )
 
 
+_ASKS_FOR_QUANTITY = r"\b(?:how (?:many|much|long|large|high|often)|which|what) (?:\w+ )?"
+"""What stands before the quantity that a title asks for."""
+
 _MOST_SEARCHES_WITH_DETAILS = 8
 _MOST_VALUES_AT_LIMIT = 3
 """Values at the limit in the table of searches."""
@@ -330,7 +333,13 @@ class SeekResult(QuestionResult):
         return lines
 
     def answers_amount_in(self, title: str) -> bool:
-        """Return whether a title names the limit of a condition, such as 135 s."""
+        """Return whether a title names the limit of a condition, such as 135 s, or asks for the
+        searched quantity, such as how many months.
+        """
+        keys = {search.of.rpartition(".")[2] for search in self.searches}
+        asked_names = "|".join(re.escape(as_words(key)) for key in keys)
+        if re.search(rf"{_ASKS_FOR_QUANTITY}(?:{asked_names})\b", title, re.IGNORECASE):
+            return True
         return any(names_limit(title, search.condition) for search in self.searches)
 
     def doubt(self, words: Words = NO_WORDS) -> str:
@@ -1725,6 +1734,8 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     range_of_first = _range_of_condition_text(first_search, words, True)
     comma = "," * bool(rates_in_words)
     if not further_searches:
+        if comparison_text := _comparison_with_base(first_search, words):
+            return f"{comparison_text}{trend_in_words}{rates_in_words}"
         separator = comma if first_search.changes else ":"
         return f"{beginning}{separator} {range_of_first}{_setting_text(first_search, words)}"
     further_shown = further_searches[: _most_further_searches(len(further_searches))]
@@ -1756,6 +1767,45 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     return (
         f"{beginning}{separator} {'; '.join(clauses)}{unshown}{_shared_limit_text(searches, words)}"
     )
+
+
+_TIME_BESIDE_BASE = late_pattern(r"\s*time\s*(<=|>=|<|>)\s*base_there\.time\s*")
+_SPEED_PHRASES = {
+    ("<=", True): "at least as fast as",
+    ("<=", False): "slower than",
+    ("<", True): "faster than",
+    ("<", False): "at most as fast as",
+    (">=", True): "at most as fast as",
+    (">=", False): "faster than",
+    (">", True): "slower than",
+    (">", False): "at least as fast as",
+}
+"""The speed of a case beside that of the base, by the relation of their times and whether it
+holds."""
+
+
+def _comparison_with_base(search: ConditionSearch, words: Words) -> str:
+    """Return a sentence on where a case is faster or slower than the base at the same place, if the
+    condition compares their times; empty for other conditions, and for those without an answer or
+    with words of their own.
+    """
+    relation = _TIME_BESIDE_BASE.fullmatch(search.condition)
+    if not relation or search.means or search.nearest is None or search.undecided:
+        return ""
+    holds = search.changes or bool(search.holds_first)
+    searched_text = _range_searched(search, words)
+    everywhere = (
+        f"in every year {searched_text}"
+        if search.of == YEAR
+        else f"at every value of {searched_text}"
+    )
+    place = _range_of_condition_text(search, words, True) if search.changes else everywhere
+    if shares := _share_in_last_year(search):
+        place += f" ({shares})"
+    case = capitalized(words.case(search.case))
+    verb = "are" if is_plural(noun_and_rest(case)[0]) else "is"
+    base = words.case(BASE)
+    return f"{case} {verb} {_SPEED_PHRASES[relation[1], holds]} {base} {place}"
 
 
 def _shared_limit_text(searches: Sequence[ConditionSearch], words: Words) -> str:

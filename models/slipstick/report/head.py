@@ -517,7 +517,11 @@ _HOW_MUCH = late_pattern(
 comparison.
 """
 
-_HOW_MANY = late_pattern(r"(?:up to )?how (?:many|much|large|long|often|high)\b", re.IGNORECASE)
+_HOW_MANY = late_pattern(
+    r"(?:(?:up to|after|at|by|for|from|in|on|to|until|with) )?"
+    r"how (?:many|much|large|long|often|high)\b",
+    re.IGNORECASE,
+)
 """How a title begins that asks for a number."""
 
 _HOW_IT_CHANGES = late_pattern(

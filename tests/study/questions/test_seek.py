@@ -820,7 +820,7 @@ cycle:
         (
             "time <= base_there.time",
             192,
-            "time is at most that of many if cells of the grid are at most 192",
+            "few is at least as fast as many if cells of the grid are at most 192",
         ),
         # n / 8 + 4 = 100 / 16 + 16: the base stays at 100 cells.
         (
@@ -1026,3 +1026,48 @@ def test_a_year_without_uncertain_rates_is_of_the_stated_rates(folder: Path) -> 
     )
     first, *_ = head_lines(results, results.answer)
     assert ", at the stated rates (the years ahead of the condition have their uncert" in first
+
+
+@pytest.mark.parametrize(
+    ("relation", "last", "words"),
+    [
+        ("<=", 1000, "Few is at least as fast as many if cells of the grid are at most 192"),
+        (">", 1000, "Few is slower than many if cells of the grid are at least 192"),
+        ("<", 100, "Few is faster than many at every value of cells of the grid from 1 to 100"),
+        (">=", 100, "Few is faster than many at every value of cells of the grid from 1 to 100"),
+        (">", 100, "Few is at least as fast as many at every value of cells of the grid from 1 to"),
+    ],
+)
+def test_times_beside_the_base_are_told_as_speeds(
+    relation: str, last: int, words: str, folder: Path
+) -> None:
+    """With up to 192 cells, few processors are as fast, by hand."""
+    Path("model.yaml").write_text(_OFFER)
+    study = _TWO_OFFERS.replace("WHERE", f"time {relation} base_there.time")
+    Path("study.yaml").write_text(study.replace("to: 1000", f"to: {last}"))
+    results = run(prepare("study.yaml"))
+    (line,) = result_of(results, SeekResult).headline(results.words)
+    assert line.startswith(words)
+
+
+def test_a_title_that_asks_for_the_searched_quantity_is_answered_by_the_search(
+    folder: Path,
+) -> None:
+    """The load grows by 4 % a month from 50/s, and the limit of 80/s is reached after 12 months."""
+    Path("servers.yaml").write_text(
+        "queueing-network: 1\nparameters: {months: 0, load: 50 /s}\n"
+        "classes: {jobs: {arrivals: 'load * pow(1.04, months)'}}\n"
+        "stations: {web: {service: {jobs: 10 ms}}}\n"
+    )
+    search = (
+        "cases: {fast: {stations.web.service.jobs: 9 ms}}\n"
+        "seek: {it: {of: parameters.months, from: 0, to: 36, step: 1, cases: [base, fast],"
+        " where: 'response_time[jobs] <= 50 ms'}}"
+    )
+    for title, is_first in [
+        ("In how many months does it answer slower than before?", True),
+        ("Which month is the last, and what should be bought?", False),
+    ]:
+        results = found(f"title: '{title}'", search, base="{model: servers.yaml}")
+        first, *_ = head_lines(results, results.answer)
+        assert ("with up to 11 months for base and 15 for fast" in first) is is_first
