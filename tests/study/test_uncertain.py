@@ -516,3 +516,42 @@ def test_values_between_runs_follow_a_quadratic_in_each_direction(has_logarithm:
     runs = np.vstack([np.zeros(2), np.eye(2), -np.eye(2)])
     draws = np.random.default_rng(3).normal(size=(40, 2))
     np.testing.assert_allclose(_quadratic_values(value(runs), draws), value(draws), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("largest", "is_known"), [(9.6, True), (14, False)])
+def test_draws_without_an_answer_lie_beyond_the_ends(
+    largest: float, is_known: bool, folder: Path
+) -> None:
+    """A server of 10 jobs/s takes 1 / (10 - A) s: the ends are those at the 5 % and 95 % quantiles
+    of A, the ends of its range, and a range beyond 10 /s has no upper end.
+    """
+    model = {
+        "queueing-network": 1,
+        "classes": {"jobs": {"arrivals": "5 /s"}},
+        "stations": {"server": {"service": {"jobs": "100 ms"}}},
+    }
+    path = "classes.jobs.arrivals"
+    arrivals = f"6 /s..{largest} /s"
+    answer = solve(model, {path: arrivals})
+    saturated = (answer.draws[path] >= 10).mean()
+    assert (0 < saturated < 0.05) if is_known else (saturated > 0.05)
+    low, high = answer.ends("response_time[jobs]")
+    if is_known:
+        assert low == pytest.approx(1 / (10 - 6), rel=0.1)
+        assert high == pytest.approx(1 / (10 - largest), rel=0.15)
+    else:
+        assert (low, high) == (-np.inf, np.inf)
+    study = {
+        "study": 1,
+        "base": {"model": model, path: arrivals},
+        "statements": {
+            "fast": {
+                "value": "response_time[jobs]",
+                "of": ["base"],
+                "to": "1 s",
+                "says": "it is fast",
+            }
+        },
+    }
+    (statement,) = run(study).questions["statements"].statements
+    assert statement.verdict == "undecided"

@@ -101,11 +101,6 @@ _ENGINE_OPTIONS = (
 )
 
 
-def engine_options(command: Any) -> Any:
-    """Add the options of an engine to a command."""
-    return with_options(_ENGINE_OPTIONS)(command)
-
-
 def engine_of(
     spec: StudySpec, jobs: int | None, engine_name: str | None, limits: LimitsSpec, journal: Journal
 ) -> Engine:
@@ -523,7 +518,7 @@ def announcer() -> Callable[[str], None]:
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder to write. [reports/<study>/]",
 )
-@engine_options
+@with_options(_ENGINE_OPTIONS)
 @click.option(
     "--force",
     is_flag=True,

@@ -15,7 +15,6 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slipstick.answer import Takeover
 from slipstick.late import np
 from slipstick.report.formatting import (
     INTERVALS,
@@ -484,7 +483,11 @@ def _limits_section(results: Results) -> str:
         [
             case,
             escape(limit.pipeline),
-            "; ".join(map(_takeover_text, limit.takeovers[:_MOST_TAKEOVERS])),
+            "; ".join(
+                f"{code(takeover.path)} from {quantity(takeover.now, takeover.unit)} to"
+                f" {quantity(takeover.value, takeover.unit)}: {escape(takeover.stage)}"
+                for takeover in limit.takeovers[:_MOST_TAKEOVERS]
+            ),
         ]
         for case, limit in cases_and_limits
         if limit.takeovers
@@ -494,13 +497,6 @@ def _limits_section(results: Results) -> str:
             markdown_table(["case", "pipeline", "nearest takeovers"], takeover_rows),
         ]
     return "\n\n".join(["## What limits", *paragraphs])
-
-
-def _takeover_text(takeover: Takeover) -> str:
-    return (
-        f"{code(takeover.path)} from {quantity(takeover.now, takeover.unit)} to"
-        f" {quantity(takeover.value, takeover.unit)}: {escape(takeover.stage)}"
-    )
 
 
 def _picture_markdown(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:

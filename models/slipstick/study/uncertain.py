@@ -348,11 +348,11 @@ def interval_ends(
             ("low", LOW_PROBABILITY, -1.0),
             ("high", HIGH_PROBABILITY, 1.0),
         ):
+            # A draw without an answer, such as of a saturated server, lies beyond either end.
+            end_draws = np.where(np.isnan(answered_draws), sign * np.inf, answered_draws)
             draw_distance = (
                 np.maximum(
-                    sign
-                    * (np.nanquantile(answered_draws, probability, axis=0) - own_columns[name]),
-                    0.0,
+                    sign * (np.quantile(end_draws, probability, axis=0) - own_columns[name]), 0.0
                 )
                 * scale_factor
             )
@@ -406,7 +406,7 @@ def _with_wider_interval(
     value: Value, draw_values: Array | None, own_column: Array | None, noise: float
 ) -> Value:
     """Return a value whose interval also contains the spread of its draws and the noise of a fit;
-    the value itself if a draw is missing or not positive.
+    the value itself if a draw is not positive, and infinite ends if too many are missing.
     """
     if (
         draw_values is None
@@ -418,11 +418,17 @@ def _with_wider_interval(
         return value
     ratios = np.asarray(draw_values) / float(own_column[0])
     # Logarithms need a positive value at every draw.
-    if not np.isfinite(ratios).all() or (ratios <= 0).any():
+    if (ratios <= 0).any():
         return value
-    # On a logarithmic scale, where factors of settings add up.
-    log_ratios = np.log(ratios)
-    log_ratio_low, log_ratio_high = np.quantile(log_ratios, [LOW_PROBABILITY, HIGH_PROBABILITY])
+    is_missing = np.isnan(ratios)
+    if is_missing.mean() > LOW_PROBABILITY:
+        return replace(value, low=-np.inf, high=np.inf)
+    # On a logarithmic scale, where factors of settings add up. A draw without an answer, such as
+    # of a saturated server, lies beyond either end.
+    log_ratio_low, log_ratio_high = (
+        np.quantile(np.where(is_missing, end, np.log(ratios)), probability)
+        for end, probability in ((-np.inf, LOW_PROBABILITY), (np.inf, HIGH_PROBABILITY))
+    )
     noise_width = NORMAL_90 * noise
     magnitude = abs(value.value)
     log_low = np.log(value.low / magnitude) if value.low and value.low > 0 else 0.0
@@ -454,8 +460,7 @@ def _range_notes(
     if not is_finite.all():
         missing_count = int((~is_finite).sum())
         yield Unanswered(
-            f"{missing_count} of {len(draw_values)} points of the ranges have no answer, so"
-            f" {quantity} has no interval for them"
+            f"{missing_count} of {len(draw_values)} points of the ranges have no answer"
         )
     shares = (
         width_shares(setting_draws, draw_values)
