@@ -776,17 +776,23 @@ def _two_digits(value: float | None, unit: str, ends: Ends) -> str:
 
 _MOST_HISTOGRAM_BINS = 40
 
+_LARGEST_SHOWN = 5
+"""The largest value in a histogram, as a multiple of that which nine of ten stay below."""
+
 
 def _draw_histogram(axes: Axes, sampled_value: SampledValue) -> None:
     """Draw the histogram of a sampled value."""
     finite_values = sampled_value.points[np.isfinite(sampled_value.points)]
+    if len(finite_values):  # near saturation a few are many times as large as all others
+        largest_shown = _LARGEST_SHOWN * np.quantile(np.abs(finite_values), 0.9)
+        finite_values = finite_values[np.abs(finite_values) <= largest_shown]
     unit, unit_size = choose_unit(finite_values.tolist(), Dimension.of(sampled_value.unit))
     draw_counts, bin_edges = np.histogram(
         finite_values / unit_size, bins=min(_MOST_HISTOGRAM_BINS, max(8, len(finite_values) // 25))
     )
     axes.bar(
         bin_edges[:-1],
-        draw_counts / len(finite_values),
+        draw_counts / len(sampled_value.points),
         np.diff(bin_edges),
         align="edge",
         facecolor="#d9f0fa",
@@ -794,6 +800,8 @@ def _draw_histogram(axes: Axes, sampled_value: SampledValue) -> None:
         linewidth=0.6,
     )
     for index, (level, (middle, low, high)) in enumerate(sampled_value.quantiles.items()):
+        if not np.isfinite(middle):
+            continue
         colour, _, dashes = STROKES[index]
         if low < high:
             axes.axvspan(low / unit_size, high / unit_size, color=colour, alpha=0.18, linewidth=0)
@@ -810,5 +818,8 @@ def _draw_histogram(axes: Axes, sampled_value: SampledValue) -> None:
             linestyle=STROKES[3][2],
             label="as stated",
         )
+    if left_out_count := len(sampled_value.points) - len(finite_values):
+        share_left_out = percent(left_out_count / len(sampled_value.points))
+        axes.plot([], [], " ", label=f"{share_left_out} of the points beyond")
     axes.set_xlabel(axis_title(sampled_value.name, unit))
     axes.set_ylabel(axis_title("part of the points", "1"))

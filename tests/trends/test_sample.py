@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.patches import Rectangle
 from scipy import stats
 
 from slipstick.errors import SpecError
 from slipstick.report.head import head_lines
 from slipstick.study.check import check_file
 from slipstick_trends.sample import SampleResult, SampleStudy, _quantiles_of_points
+from slipstick_trends.specs import HistogramSpec
 from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
 
@@ -299,3 +301,21 @@ def test_the_head_says_in_how_many_draws_a_server_is_saturated(folder: Path) -> 
     assert head[0].startswith("Probably not: response time of jobs is at most 0.4 s in 25 %")
     assert head[0].endswith("of the draws; server is saturated in 512 of 1,024 draws.")
     assert "and infinity in 90 % of the draws" in head[1]
+
+
+def test_a_histogram_has_the_parts_of_all_draws(folder: Path) -> None:
+    (folder / "two.yaml").write_text(MODEL_OF_TWO_STATIONS.replace("parameters.rate", "rate"))
+    made = sampling(
+        "sample:\n  of: {parameters.rate: {distribution: uniform, from: 5 /s, to: 15 /s}}\n"
+        "  answer: ['response_time[jobs]']\n",
+        base="{model: two.yaml}",
+    )
+    spec = HistogramSpec(kind="histogram", name="hist", title="Time", value="response_time[jobs]")
+    (axes,) = SampleResult((made,)).draw(spec, {}).axes
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    heights = sum(bar.get_height() for bar in bars if bar.get_height() < 1)
+    # Half of the draws are saturated; of the others some are far beyond nine tenths of them.
+    (label,) = (line.get_label() for line in axes.lines if "beyond" in str(line.get_label()))
+    beyond = float(str(label).split()[0]) / 100
+    assert 0.5 < beyond < 0.53
+    assert heights + beyond == pytest.approx(1.0, abs=2e-3)

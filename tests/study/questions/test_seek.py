@@ -447,6 +447,21 @@ def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
         assert "web saturated up to 8" in search_text(made)
 
 
+def test_draws_that_saturate_a_server_count_in_the_band_of_a_limit(folder: Path) -> None:
+    """S / (1 - A S) = 0.4 s at S = 1 / (A + 2.5 /s): the ends are those of the range of A."""
+    Path("station.yaml").write_text(
+        "queueing-network: 1\nparameters: {s: 60 ms}\nclasses: {jobs: {arrivals: 5 /s}}\n"
+        "stations: {server: {service: {jobs: s}}}\n"
+    )
+    (change,) = seek(
+        "of: parameters.s, from: 40 ms, to: 150 ms, where: 'response_time[jobs] <= 0.4 s'",
+        base="{model: station.yaml, classes.jobs.arrivals: 8 /s..12 /s}",
+    ).crossings
+    assert change.part == 1.0
+    assert change.value == pytest.approx(1 / (math.sqrt(8 * 12) + 2.5))
+    assert (change.low, change.high) == pytest.approx((1 / 14.5, 1 / 10.5), rel=0.015)
+
+
 def test_one_processor_waits_for_no_lock(folder: Path) -> None:
     Path("server.yaml").write_text(
         "activity: 1\nparameters: {parse: 120 us, update: 15 us}\npopulation: {processors: 32}\n"
