@@ -64,6 +64,8 @@ WORDS_OF_THE_FIELD = (
     *("coherence", "crosstalk", "roofline", "arithmetic intensity", "allreduce", "straggler"),
     *("load imbalance", "tail at scale", "thundering herd", "queue depth", "head-of-line blocking"),
     *("prefill", "decode", "pipeline parallelism", "expert parallelism", "bulkhead", "cache miss"),
+    *("availability", "MTTR", "Pareto", "heavy tail", "queueing delay", "spinlock", "open loop"),
+    *("continuous batching", "granularity"),
 )
 
 

@@ -885,6 +885,7 @@ def next_command(spec_kind: str, file: str = "FILE") -> str:
         "queueing-network": f", slipstick solve {file}",
         "batch-server": f", slipstick solve {file}",
         "profile": f", slipstick measured {file}",
+        "counts": f", slipstick solve dvsm/application --machine NAME --set counts={file}",
         "machine": f", slipstick solve MODEL --machine {file}",
     }
     return f"slipstick check {file}{further_command_by_kind.get(spec_kind, '')}"
