@@ -109,8 +109,8 @@ class SampleSpec(QuestionSpec):
     watch: list[Note] = Field(
         [],
         description=(
-            "conditions on answers, such as time <= 25 s. The report tells in what part of the"
-            " draws each is true"
+            "conditions on answers, such as time <= 25 s. The report tells in what part of all"
+            " draws each is true; where a resource is saturated, a time exceeds every limit"
         ),
     )
     samples: int = Field(1024, description="number of points, a power of two", ge=16, le=2**20)

@@ -149,7 +149,8 @@ class NetworkStation:
     servers : number of servers
     demand : total service time of all visits in a cycle [s]
     service : mean service time of a visit, in place of a demand [s]
-    visits : number of visits in a cycle; 1 by default. With routing, leave it out
+    visits : mean number of visits in a cycle; 1 by default. A number V above 1 varies: after each
+        visit, the probability of one more is 1 - 1/V. With routing, leave it out
     rates : speed with 1, 2, 3 ... customers present; the last number also applies to more customers
     scv : squared coefficient of variation of the service time; 1 (exponential) by default
     capacity : largest number of customers present, including those in service
