@@ -193,11 +193,12 @@ def test_the_answer_does_not_depend_on_the_kernel(make: Callable[[], Plan]) -> N
 def test_the_reach_of_an_interval_is_that_of_student(
     level: float, next_term: float, freedom: int
 ) -> None:
-    # The first term of the expansion that is left out is of the fifth order.
+    # The first term of the expansion that is left out is of the fifth order, and SciPy 1.15 is off
+    # by 6e-11.
     assert t_quantile(level, freedom) == pytest.approx(
-        stdtrit(freedom, (1 + level) / 2), abs=next_term / freedom**5
+        stdtrit(freedom, (1 + level) / 2), abs=next_term / freedom**5 + 1e-10
     )
-    # Of one and two degrees in closed form: SciPy 1.15 is off by 2e-11 there.
+    # Of one and two degrees in closed form.
     assert t_quantile(level, 1) == pytest.approx(math.tan(math.pi * level / 2), rel=1e-12)
     of_two = level * math.sqrt(2 / (1 - level * level))
     assert t_quantile(level, 2) == pytest.approx(of_two, rel=1e-12)
