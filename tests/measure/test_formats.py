@@ -14,6 +14,7 @@ from slipstick_measure.commands.measured import measured as measured_command
 from slipstick_measure.fit.columns import check_column_table
 from slipstick_measure.formats import FORMATS, read, read_all
 from slipstick_measure.measurements import Hints
+from slipstick_measure.readers.clusters import _likely_operation
 from slipstick_measure.readers.reading import Reading
 from tests.measure.data import SAMPLES, account, at, read_sample, refused, sample
 
@@ -421,3 +422,21 @@ def test_each_of_several_tests_of_nccl_has_its_operation_and_its_rows() -> None:
         "alltoall": [50, 160],
         "sendrecv": [100, 320],
     }
+
+
+@pytest.mark.parametrize(
+    ("share", "rank_count", "operation"),
+    [
+        (1.5, 4, "all-reduce"),
+        (0.75, 4, "all-gather, reduce-scatter or all-to-all"),
+        (1.0, 4, "broadcast or reduce"),
+        (1.25, 4, "collective operation"),
+        (1.0, 2, "collective operation"),
+        (1.75, 8, "all-reduce"),
+    ],
+)
+def test_the_share_of_a_link_tells_the_collective_operation(
+    share: float, rank_count: int, operation: str
+) -> None:
+    """A ring of n ranks moves (n - 1) / n of the data, and an all-reduce does so twice."""
+    assert _likely_operation([0.1, share, 9.0], rank_count) == operation

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.queueing.network import network_arrays
+from slipstick.queueing.network import _is_in_range, network_arrays
 
 
 def test_numbers_spread_over_points_classes_and_stations() -> None:
@@ -101,3 +102,22 @@ def test_what_cannot_be_a_network_is_named(given: dict[str, Any], text: str) -> 
     with pytest.raises(ModelError) as refused:
         network_arrays(**given)
     assert str(refused.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_whole", "in_range"),
+    [
+        ([1.0, 2.5], False, True),
+        ([1.0, 2.5], True, False),
+        ([1.0, -2.0], False, False),
+        ([1.0, math.inf], False, False),
+        ([-1.0, math.inf], False, False),
+        ([], True, True),
+        ([3.0], True, True),
+        ([-3.0], True, False),
+    ],
+)
+def test_numbers_in_range_are_finite_and_not_negative(
+    numbers: list[float], is_whole: bool, in_range: bool
+) -> None:
+    assert _is_in_range(np.array(numbers), is_whole) == in_range

@@ -22,7 +22,12 @@ from slipstick.study.run import prepare, run
 from slipstick_papers.compare import CompareResult, PublishedTable, TableCell, TableRow
 from slipstick_questions.choose import ChooseResult, ChosenPoints
 from slipstick_questions.requirements import UnmetRequirement
-from slipstick_questions.seek import ConditionSearch, SeekResult, UnansweredPlaces
+from slipstick_questions.seek import (
+    ConditionSearch,
+    SeekResult,
+    UnansweredPlaces,
+    search_text,
+)
 from slipstick_questions.sign_changes import Change
 from tests.heads import UNWANTED, head_of, paths_in
 from tests.report.made_up import with_sweeps
@@ -58,6 +63,21 @@ SEARCH = ConditionSearch(
     margin=0.001,
 )
 NEVER = replace(SEARCH, crossings=(), holds_last=False)
+
+
+@pytest.mark.parametrize(
+    ("count", "further"), [(8, ""), (9, " and 1 further stretches"), (10, " and 2 further")]
+)
+def test_more_than_eight_stretches_without_an_answer_are_counted(count: int, further: str) -> None:
+    stretches = tuple(
+        UnansweredPlaces(10.0 * number, 10.0 * number + 5, None, None, False, False)
+        for number in range(1, count + 1)
+    )
+    text = search_text(replace(SEARCH, unanswered=stretches))
+    assert " and from 80 to 85" + (further or "") in text
+    assert ("further" in text) == bool(further)
+
+
 SEARCHED = "(cells along an edge from 8 to 1024)"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from slipstick.sim.estimate import Quantiles, estimated_ratio, t_quantile
+from slipstick.sim.estimate import Quantiles, estimated_ratio, sums_by_period, t_quantile
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.run import simulate
@@ -91,3 +91,10 @@ def test_students_t_is_that_of_scipy(level: float) -> None:
         assert t_quantile(level, degrees) == pytest.approx(exact, rel=tolerance), degrees
     assert t_quantile(0.9, 6) == pytest.approx(1.94318, rel=2e-5)
     assert t_quantile(0.9, 8) == pytest.approx(1.859548, rel=1e-5)
+
+
+def test_the_last_period_is_whole_if_its_last_row_reaches_beyond_its_middle() -> None:
+    """Rows of 1 s in periods of 17.5 s: the middle of the 18th is the beginning of the second."""
+    sums = sums_by_period(np.ones((35, 1)), 0, 17.5)
+    assert sums.ravel().tolist() == [17.0, 18.0]
+    assert sums_by_period(np.ones((34, 1)), 0, 17.5).ravel().tolist() == [17.0]

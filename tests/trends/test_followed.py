@@ -5,6 +5,8 @@ itself; what is weak or a guess is marked wherever it is used.
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark
 from slipstick_questions.seek import SeekResult
+from slipstick_questions.trends import TrendSettings
 from slipstick_rates.files import TrendSpec, series_of
 from slipstick_rates.series import NORMAL_90, PointSeries, fit_series
 from slipstick_trends.project import ProjectResult
@@ -321,3 +324,9 @@ def test_the_head_of_many_cases_says_which_way_all_of_them_go() -> None:
         f" {middle} for A slow network ({first_of_middle} in 2020) and {least} for A slower one"
         f" ({first_of_least} in 2020)"
     )
+
+
+@pytest.mark.parametrize(("title", "shown"), [("Processors", "Processors"), ("", "own")])
+def test_a_trend_without_a_title_is_shown_by_its_name(title: str, shown: str) -> None:
+    spec: Any = SimpleNamespace(title=title)
+    assert TrendSettings("own", spec, {}).title == shown

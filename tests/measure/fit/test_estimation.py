@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from slipstick_measure.fit.estimation import (
 from slipstick_measure.fit.fitted_file import fitted_document, fitted_text
 from slipstick_measure.fit.posterior import Prior, RowGroups, estimate, prior_spread
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
-from slipstick_measure.report.estimation import estimation_text
+from slipstick_measure.report.estimation import _notes_on_parameters, estimation_text
 from slipstick_measure.results import EstimatedParameter, Estimation, GroupError
 
 ROOFLINE = """
@@ -524,3 +525,24 @@ def test_a_prediction_that_is_too_wide_says_what_to_measure(tmp_path: Path) -> N
         "An interval whose ends differ by more than a factor of 4 is of no use; measure some rows"
         " of the new group, and fit them with the others."
     ) in text
+
+
+@pytest.mark.parametrize(("group_count", "assumed"), [(4, True), (5, False), (6, False)])
+def test_a_spread_between_fewer_than_five_groups_is_said_to_be_assumed(
+    group_count: int, assumed: bool
+) -> None:
+    owner = SimpleNamespace(owner="host a")
+    parameter = SimpleNamespace(
+        path="parameters.work", kept=0.1, least=1.0, value=2.0, most=3.0, owners=(owner,)
+    )
+    estimation: Any = SimpleNamespace(
+        parameters=(parameter,),
+        groups=range(group_count),
+        score=None,
+        measured=(),
+        noise=(),
+        noise_assumed=False,
+        zeros={},
+    )
+    note = next(_notes_on_parameters(estimation))
+    assert note.startswith("with fewer than five groups") == assumed

@@ -25,7 +25,9 @@ from slipstick_measure.formats import read
 from slipstick_measure.imports import jmt_times
 from slipstick_measure.imports.formats import IMPORTS, import_spec
 from slipstick_measure.imports.jsim import _DISTRIBUTIONS
+from slipstick_measure.imports.names import is_rounded
 from slipstick_measure.imports.network import message_ranges
+from slipstick_measure.imports.program_text import _ruby_loop
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers.messages import PAIR_BENCHMARK
 from tests.examples import examples
@@ -1002,3 +1004,24 @@ def test_a_second_range_of_sizes_needs_two_sizes_more_than_it_has_parameters(
         range_count,
         3 if range_count == 2 else size_count - 1,
     ]
+
+
+@pytest.mark.parametrize(
+    ("header", "meaning"),
+    [
+        ("unless n > 3", "if 0 == (n > 3)"),
+        ("until done do", "while 0 == (done)"),
+        ("while n < 3 do", "while n < 3"),
+    ],
+)
+def test_a_loop_of_ruby_becomes_one_of_the_same_meaning(header: str, meaning: str) -> None:
+    assert _ruby_loop(header) == meaning
+
+
+@pytest.mark.parametrize(
+    ("last", "rounded"), [(0.33, True), (0.325, False), (0.34, True), (0.32, False), (0.36, False)]
+)
+def test_probabilities_are_rounded_within_half_a_last_digit_each(
+    last: float, rounded: bool
+) -> None:
+    assert is_rounded([0.33, 0.33, last]) == rounded

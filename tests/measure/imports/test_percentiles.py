@@ -195,3 +195,16 @@ def test_percentiles_of_constant_services_need_arrivals_and_a_time_beside() -> N
     assert percentile_in_order(Tier(1.0), 0.0, 0.0, arrivals, 0.95) is None
     assert percentile_in_order(Tier(1.0), 0.0, 0.5, Customers(3, time_outside=1.0), 0.95) is None
     assert percentile_in_order(Tier(1.0), 1.0, 0.0, Customers(arrival_rate=1.0), 0.95) is None
+
+
+@pytest.mark.parametrize("time_beside", [0.5, 2.0, 20.0])
+def test_a_percentile_with_an_exponential_time_beside_is_that_of_the_sum(
+    time_beside: float,
+) -> None:
+    """Of M/M/1 with a load of 0.8 the response is exponential with a mean of 5 s."""
+    time = percentile_in_order(Tier(1.0), 1.0, time_beside, Customers(arrival_rate=0.8), 0.95)
+    assert time is not None
+    late = (5 * math.exp(-time / 5) - time_beside * math.exp(-time / time_beside)) / (
+        5 - time_beside
+    )
+    assert late == pytest.approx(0.05, rel=1e-6)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick import QueueingNetwork, Simulation, network
+from slipstick import QueueingNetwork, Simulation, network, solve
+from slipstick.errors import NoAnswerError
 from slipstick.method.methods import compute_answers
 from slipstick.model.network import chain, closed_class, open_class, route, station
 
@@ -202,3 +203,11 @@ def test_a_class_without_arrivals_has_no_time_and_no_negative_wait(
     assert answer.find("throughput[j]") == 0
     assert answer.find("response_time[k]") == pytest.approx(1.5)
     assert all(seconds >= 0 for seconds in answer.account.values())
+
+
+@pytest.mark.parametrize("population", [1, 2])
+def test_a_cycle_that_takes_no_time_has_no_bounds(population: int) -> None:
+    stations = {"cpu": station(service={"jobs": 0.0})}
+    model = network({"jobs": closed_class(population)}, stations)
+    with pytest.raises(NoAnswerError, match="a cycle of jobs takes no time"):
+        solve(model, method="bounds")

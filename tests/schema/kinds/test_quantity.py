@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
+from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Parameter
 from slipstick.schema.kinds.activity import Amount
 from slipstick.schema.kinds.quantity import (
     AnyQuantity,
@@ -22,6 +22,7 @@ from slipstick.schema.kinds.quantity import (
     Time,
     TimeOrFormula,
     Whole,
+    _with_unit_at_number,
 )
 from slipstick.schema.kinds.resources import Probability
 
@@ -169,3 +170,10 @@ def test_each_refusal_word_for_word(field: Any, written: object, message: str) -
 def test_what_was_read_is_taken_as_it_is() -> None:
     given = read(Time, "5 us")
     assert read(Time, given) is given
+
+
+def test_the_unit_that_a_number_lacks_is_written_at_it() -> None:
+    cost = {"cost": Parameter("cost", TIME_PER_BYTE)}
+    assert _with_unit_at_number("5 * cost", TIME_PER_BYTE, cost, TIME) == "5 B * cost"
+    assert _with_unit_at_number("cost * 2 / 8", TIME_PER_BYTE, cost, TIME) == "cost * 2 B / 8"
+    assert _with_unit_at_number("5 * cost", TIME_PER_BYTE, cost, RATE) == ""

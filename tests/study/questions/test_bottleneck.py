@@ -10,10 +10,11 @@ import pytest
 
 from slipstick import solve
 from slipstick.errors import NoAnswerError, SpecError
+from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
-from slipstick_questions.bottleneck import BottleneckResult, CaseBottlenecks
+from slipstick_questions.bottleneck import BottleneckResult, CaseBottlenecks, _range_sentences
 from slipstick_questions.open_bottleneck import OpenBottleneck
 from tests.questions import reported, result_of
 from tests.specs import activity
@@ -388,3 +389,35 @@ def test_what_has_no_bottleneck_of_arrivals_is_refused(
 ) -> None:
     with pytest.raises(SpecError, match=message or "base has no bottleneck by the utilization law"):
         open_bottlenecks(model)
+
+
+@pytest.mark.parametrize(
+    ("bus_demands", "sentences"),
+    [
+        ([2.0], ["bus is the bottleneck for n from 1 to 1"]),
+        ([2.0, 2.0], ["bus is the bottleneck for n from 1 to 2"]),
+        (
+            [2.0, 0.5, 0.5],
+            [
+                "bus is the bottleneck for n from 1 on",
+                "disk is the bottleneck from 2 on, bus up to 1",
+            ],
+        ),
+    ],
+)
+def test_the_ranges_of_a_bottleneck_begin_with_that_of_the_first_point(
+    bus_demands: list[float], sentences: list[str]
+) -> None:
+    count = len(bus_demands)
+    bottlenecks = CaseBottlenecks(
+        case="base",
+        provenance=Provenance(["exact"] * count, [True] * count),
+        path="n",
+        unit="1",
+        values=np.arange(1.0, count + 1),
+        population=np.full(count, 2.0),
+        throughput=np.full(count, 0.1),
+        cycle=np.full(count, 10.0),
+        demands={"bus": np.array(bus_demands), "disk": np.ones(count)},
+    )
+    assert _range_sentences(bottlenecks)[: len(sentences)] == sentences

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from slipstick.answer import Value
 from slipstick.errors import SpecError
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.run import prepare, run
-from slipstick_questions.rank import Ranking, RankResult
+from slipstick_questions.rank import Ranking, RankResult, _time_saved_table
 from tests.questions import number, parameter, result_of
+from tests.report.made_up import RANKING, ranked
 from tests.specs import activity, settings, study
 
 GIVEN = {
@@ -435,3 +438,12 @@ def test_all_of_a_quantity_has_no_opposite_change(tmp_path: Path) -> None:
     message = "no factor is the opposite of 100 % less; write a smaller change, such as 99%"
     with pytest.raises(SpecError, match=message):
         ranking(tmp_path, "rank: {change: 100%}")
+
+
+def test_a_table_of_one_ranking_has_no_name_of_a_case() -> None:
+    rows = tuple(ranked(path, path, Value(1.0, "s"), 0.7, 0.7, 0.3) for path in ("work", "send"))
+    one, second = (replace(RANKING, case=case, rows=rows) for case in ("base", "few"))
+    table, pair = (_time_saved_table(rankings, Words()) for rankings in ([one], [one, second]))
+    assert table is not None
+    assert pair is not None
+    assert (table[0], pair[0]) == (["change", "time saved"], ["time saved by", "base", "few"])
