@@ -926,7 +926,7 @@ def _draw_times(time_axes: Axes, time_fits: Fitting) -> None:
     for curve, (colour, _, dashes) in zip(
         time_fits.curves[:MOST_CURVES], STROKES[1:], strict=False
     ):
-        curve_title = textwrap.fill(curve.title, _LEGEND_WIDTH)
+        curve_title = textwrap.fill(curve.title, _LEGEND_WIDTH, break_on_hyphens=False)
         time_axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve_title)
         if len(curve.low) > 1:
             time_axes.fill_between(
@@ -936,7 +936,9 @@ def _draw_times(time_axes: Axes, time_fits: Fitting) -> None:
                 color=colour,
                 alpha=0.2,
                 linewidth=0,
-                label=textwrap.fill(f"interval of {curve.title}", _LEGEND_WIDTH),
+                label=textwrap.fill(
+                    f"interval of {curve.title}", _LEGEND_WIDTH, break_on_hyphens=False
+                ),
             )
     time_axes.plot(
         time_fits.p,
