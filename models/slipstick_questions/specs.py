@@ -23,10 +23,20 @@ from slipstick.schema.kinds.study import (
 )
 
 
+class _HintsOfPaths(dict[str, str]):
+    """Hints for unknown keys that are paths, which stand one level lower."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the hint for a path; else the default."""
+        return f"write set: {{{key}: VALUE}} or times: {{{key}: FACTOR}}" if "." in key else default
+
+
 class ChangeSpec(Spec):
     """A possible change of a case: new values of some quantities, or factors on their present
     values.
     """
+
+    hints: ClassVar[Mapping[str, str]] = _HintsOfPaths()
 
     values: Settings = Field({}, alias="set", description="new values by path")
     times: dict[Path, Factor] = Field(

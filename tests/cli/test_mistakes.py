@@ -381,7 +381,43 @@ def test_a_model_file_may_have_any_name(
         ),
         (
             "activity: 1\nthreads: 4\ncycle: [{delay: 1 ms}]\n",
-            "threads: unknown key; write population: {processors: 16}",
+            "threads: unknown key; write population: {processors: 16}; its path is population.proc",
+        ),
+        (
+            (
+                "activity: 1\nparameters: {cells: {value: 4, meaning: cells of a node}}\n"
+                "population: {processors: 2}\ncycle: [{bytes: cells * 80}]\n"
+            ),
+            "one of its numbers lacks its unit: write 'cells * 80 B'\n",
+        ),
+        (
+            (
+                "queueing-network: 1\nclasses: {a: {arrivals: 60 /s * growth ** months}}\n"
+                "stations: {s: {service: {a: 1 ms}}}\n"
+            ),
+            "compute the number, or make it a parameter with its unit and write the parameter's",
+        ),
+        (
+            (
+                "queueing-network: 1\nparameters: {load: 60 /s, growth: 1.04, months: 3}\n"
+                "classes: {a: {arrivals: load * growth ** months}}\n"
+                "stations: {s: {service: {a: 1 ms}}}\n"
+            ),
+            "written out (others by pow(x, y) of plain numbers, in quotes)",
+        ),
+        (
+            (
+                "queueing-network: 1\nclasses: {a: {arrivals: load * pow(growth, months)}}\n"
+                "stations: {s: {service: {a: 1 ms}}}\n"
+            ),
+            "write the whole value in quotes, such as 'load * pow(growth, months)'",
+        ),
+        (
+            (
+                "study: 1\nbase: {model: lock-and-bus}\n"
+                "rank: {changes: {less: {parameters.work: 1 ms}}}\n"
+            ),
+            "unknown key; write set: {parameters.work: VALUE} or times: {parameters.work: FACTOR}",
         ),
         (
             "activity: 1\ncycle: [{delay: 1 ms, distribution: exponential}]\n",

@@ -78,12 +78,10 @@ class Comparison:
         """Return for each point whether the comparison holds, given the values of parameters;
         values of names that it does not use are ignored [points].
         """
-        from slipstick.expression.tape import Tape  # which needs NumPy
+        from slipstick.expression.tape import Tape, selected_values  # which need NumPy
 
         tape = Tape([self.left, self.right])
-        left_values, right_values = tape.run(
-            {name: value for name, value in values.items() if name in tape.parameters}
-        )
+        left_values, right_values = tape.run(selected_values(values, tape.parameters))
         return self.is_true(left_values, right_values)
 
     def holds_everywhere(self, left: Array, right: Array) -> bool:
@@ -406,7 +404,7 @@ class _FormulaReader:
         ):
             exponents_text = (
                 f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out (others by"
-                " pow(x, y), of plain numbers)"
+                " pow(x, y) of plain numbers, in quotes)"
             )
             raise FormulaError(
                 f"an exponent must be {exponents_text}; got {short(repr(exponent))}",
@@ -484,7 +482,10 @@ class _FormulaReader:
         except UnitError as error:
             unit = error.spelling
             return f"; the unit is written {unit}" if unit and " " not in unit else ""
-        advice = "a unit follows one number, not a formula: compute the number, or name its parts"
+        advice = (
+            "a unit follows one number, not a formula: compute the number, or make it a parameter"
+            " with its unit and write the parameter's name"
+        )
         return f"; {advice}" if dimension.time_power else ""
 
     def _part_of_number(self, token: _FormulaToken) -> _ParsedPart:

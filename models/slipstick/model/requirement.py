@@ -9,7 +9,7 @@ from typing import Any
 from slipstick.errors import Unmet
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import Dimension, parameters
-from slipstick.expression.tape import Tape
+from slipstick.expression.tape import Tape, selected_values
 from slipstick.late import NDArray, np
 
 
@@ -52,9 +52,7 @@ class Requirement:
                 for parameter in parameters(condition.left, condition.right)
             }
             tape = Tape([condition.left, condition.right])
-            varied_values = {
-                name: value for name, value in values.items() if name in tape.parameters
-            }
+            varied_values = selected_values(values, tape.parameters)
             yield condition, tape.run({**own_values, **varied_values})
 
     def violations(

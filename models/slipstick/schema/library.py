@@ -546,7 +546,9 @@ class Library:
         """
         path = (self._folder_of_file(mark) or Path()) / reference
         if not path.is_file():
-            message = f"there is no file of measurements {short(reference)}; check its name"
+            near_names = nearest_names(path.name, [file.name for file in path.parent.glob("*")])
+            suggestion = suggestion_of(near_names) or "; check its name"
+            message = f"there is no file of measurements {short(reference)}{suggestion}"
             raise mark.error(message, "data")
         return path
 

@@ -243,7 +243,10 @@ def _unknown_key_message(
     if colon and written_key in known_keys:
         return f"unknown key; write a space after the colon of {written_key}"
     if ")" in key:
-        return "unknown key; a comma ends a value within braces: write the value in quotes"
+        return (
+            "unknown key; a comma ends a value within braces: write the whole value in quotes, such"
+            " as 'load * pow(growth, months)'"
+        )
     return f"unknown key{did_you_mean(key, known_keys, most_names=32)}"
 
 

@@ -191,7 +191,10 @@ compare:
         (
             "data: runs.csv",
             "data: run.csv",
-            "study.yaml:5:11: data: there is no file of measurements 'run.csv'; check its name",
+            (
+                "study.yaml:5:11: data: there is no file of measurements 'run.csv'; did you"
+                " mean 'runs.csv'?"
+            ),
         ),
         (
             "[amdahl]",
@@ -539,7 +542,7 @@ def test_another_amount_in_the_title_leaves_the_order() -> None:
         ("within 18 s", False),
         ("within 12 ms", False),
     ):
-        search = SimpleNamespace(condition="time <= 8 s")
+        search = SimpleNamespace(condition="time <= 8 s", of="parameters.n")
         assert SeekResult((search,)).answers_amount_in(title) is is_first  # type: ignore[arg-type]
 
 

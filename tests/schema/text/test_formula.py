@@ -377,8 +377,8 @@ STRANGE = "is no part of arithmetic; operators are + - * / **"
 MISSING = "has no operator before it; operators are + - * / **"
 COMPARES = "'<' compares; that is for conditions, and not within brackets"
 EXPONENT = (
-    "an exponent must be a whole number from -64 to 64, written out (others by pow(x, y), of plain"
-    " numbers); got"
+    "an exponent must be a whole number from -64 to 64, written out (others by pow(x, y) of plain"
+    " numbers, in quotes); got"
 )
 SHARE = "holds time; make it a named parameter, so that its share can be computed"
 NESTED = "this has over 60 levels of brackets, signs and powers; give the inner part a name"
@@ -390,7 +390,10 @@ LARGE = (
 )
 FUNCTIONS = "max, min, ceil, floor, log2, sqrt, ceil_log, select, exp, exprel, log, pow, ..."
 ALL_NAMES = ", ".join(KNOWN)
-AFTER_A_NUMBER = "a unit follows one number, not a formula: compute the number, or name its parts"
+AFTER_A_NUMBER = (
+    "a unit follows one number, not a formula: compute the number, or make it a parameter with its"
+    " unit and write the parameter's name"
+)
 
 
 def character(name: str) -> str:

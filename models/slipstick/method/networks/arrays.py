@@ -222,7 +222,7 @@ class NetworkLayout:
         ----------
         columns : as `columns` or `perturbed_columns` give them
         """
-        point_count = max((len(column) for column in columns.values()), default=1)
+        point_count = max(map(len, columns.values()), default=1)
         service, visits, scv = self._arrays_by_class(columns, point_count)
         chain_index_by_class = {
             class_name: chain_index
@@ -320,7 +320,7 @@ class NetworkLayout:
         )
         # How often the state selects each route, only a run finds: equal shares tell which places
         # can be reached.
-        point_count = max(len(column) for column in columns.values())
+        point_count = max(map(len, columns.values()))
         probabilities = [
             np.full(point_count, 1 / state_route_count_by_source[route.source])
             if route.by
@@ -622,7 +622,7 @@ class NetworkLayout:
         names_and_stations = self.model.stations.items()
         if not any(station.weight for _, station in names_and_stations):
             return None
-        point_count = max(len(column) for column in columns.values())
+        point_count = max(map(len, columns.values()))
         shape = (point_count, len(classes_of_chains), len(self.stations))
         weights = np.ones(shape, np.result_type(float, *columns.values()))
         for chain_index, class_names in enumerate(classes_of_chains):

@@ -19,7 +19,6 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.flatten import (
     FlatNetwork,
-    abandonment_tally,
     again_label,
     check_places_of_region,
     end_mark,
@@ -418,15 +417,11 @@ class BlockedNetwork(FlatNetwork):
         is_held = station_name in self.held_stations
         is_delay = DISCIPLINES[self.model.stations[station_name].discipline].delay
         if region_name := self.model.region_of(station_name):
-            builder.mark(entrance_mark_at(place, region_name))
             self._write_entrance(chain_name, place, region_name)
         builder.mark(service_label(place))
         if is_held and not is_delay:
             self._count_visit(chain_name, place)
-            if time_limit := self._time_limit_in_queue(place):
-                builder.limit_next_visit(
-                    time_limit, abandonment_tally(place), abandonment_tally(place)
-                )
+            self._limit_time_in_queue(place)
             rank = self.model.stations[station_name].priority.get(place[0], 0)
             builder.take_permit(station_name, wait_label(place), rank)
         if is_held and not is_delay:

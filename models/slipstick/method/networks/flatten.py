@@ -440,13 +440,19 @@ class FlatNetwork:
             breaker_name, self._number_at(f"breakers.{breaker_name}.open"), breaker.scv
         )
 
+    def _limit_time_in_queue(self, place: Place) -> None:
+        """Write the limit of the time in the queue of a place for the next visit, if it has one."""
+        if time_limit := self._time_limit_in_queue(place):
+            tally = abandonment_tally(place)
+            self.builder.limit_next_visit(time_limit, tally, tally)
+
     def _write_entrance(self, chain_name: str, place: Place, region_name: str) -> None:
-        """Write the entrance to a region, before the visit to a place in it."""
+        """Write the entrance to a region with its mark, before the visit to a place in it."""
+        entrance_mark = entrance_mark_at(place, region_name)
+        self.builder.mark(entrance_mark)
         if self._losing_region_name(place):
             capacity = self.model.regions[region_name].capacity
-            self.builder.admit(
-                entrance_mark_at(place, region_name), region_name, capacity, loss_mark(chain_name)
-            )
+            self.builder.admit(entrance_mark, region_name, capacity, loss_mark(chain_name))
         self.builder.take_permit(region_name, region_wait_label(place[0], region_name))
 
     def _places(self, chain: Chain) -> list[Place]:
@@ -674,7 +680,6 @@ class FlatNetwork:
                         ],
                         choice_name,
                     )
-                builder.mark(entrance_mark)
                 self._write_entrance(chain_name, place, region_name)
                 if place_index and probability < 1:
                     builder.jump(visit_mark)
@@ -709,7 +714,6 @@ class FlatNetwork:
             if place == chain.reference:
                 self._write_count_of_cycles(chain_name, place)
             if region_name := self.model.region_of(place[1]):
-                builder.mark(entrance_mark_at(place, region_name))
                 self._write_entrance(chain_name, place, region_name)
             builder.mark(service_label(place))
             self._write_visit(chain_name, place)
@@ -852,8 +856,7 @@ class FlatNetwork:
             self._count_visit(chain_name, place)
         elif capacity := self._losing_capacity(place[1]):
             builder.admit(try_mark(place), place[1], capacity, full_mark(place))
-        if time_limit := self._time_limit_in_queue(place):
-            builder.limit_next_visit(time_limit, abandonment_tally(place), abandonment_tally(place))
+        self._limit_time_in_queue(place)
         self._write_service(place, service_label(place))
         if breaker:
             builder.record(breaker, self._breaker_register, has_failed=False)

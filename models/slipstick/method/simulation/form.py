@@ -1199,7 +1199,7 @@ class CompiledSimulation(CompiledModel):
             parameter_name: np.atleast_1d(np.asarray(value, dtype=np.float64))
             for parameter_name, value in values.items()
         }
-        point_count = max((len(column) for column in columns.values()), default=1)
+        point_count = max(map(len, columns.values()), default=1)
         broadcast_columns = {
             parameter_name: np.broadcast_to(column, (point_count,))
             for parameter_name, column in columns.items()

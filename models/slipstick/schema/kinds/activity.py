@@ -1317,7 +1317,7 @@ class ActivitySpec(ModelFileSpec):
 
     hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("processors", "threads", "cores", "workers", "ranks"),
-        "write population: {processors: 16}",
+        "write population: {processors: 16}; its path is population.processors",
     )
 
     activity: Literal[1] = Field(description="version of this format")

@@ -891,7 +891,9 @@ def _refuse_without_unit(
     units_by_name = {}
     for name in dict.fromkeys(re.findall(r"\w+", formula.text)):
         parameter = expr_by_name.get(name)
-        if not (isinstance(parameter, Parameter) and parameter.dimension == COUNT):
+        # What a parameter with a meaning counts is known.
+        is_known_count = formula_text and node_at(tree, ["parameters", name, "meaning"])
+        if is_known_count or not isinstance(parameter, Parameter) or parameter.dimension != COUNT:
             continue
         # A parameter may be a factor or a divisor.
         for missing_dimension in (dimension / found_dimension, found_dimension / dimension):
