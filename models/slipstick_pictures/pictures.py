@@ -536,18 +536,7 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         methods = []
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
     legend_columns = 1 + (len(labels) + len(methods) - 1) // _MOST_LABELS_IN_COLUMN
-    labels_are_values = not spec.series and set(labels) <= {
-        *_short_names(spec.y).values(),
-        *spec.called.values(),
-    }
-    legend_title = (
-        _title_of_axis(spec.series, results.words)
-        if spec.series
-        else "value"
-        if labels_are_values
-        else "case"
-    )
-    legend_title = textwrap.fill(legend_title, _LONGEST_LEGEND_TITLE)
+    legend_title = textwrap.fill(_legend_title(spec, labels, results.words), _LONGEST_LEGEND_TITLE)
     x_axis = _HorizontalAxis.of(sweep.axis(spec.x), spec, results.words)
     has_logarithmic_values = {
         unit: _has_logarithmic_values(spec, x_axis, [line for line in lines if line.unit == unit])
@@ -579,6 +568,16 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
     return with_title_and_legend(
         figure, spec.title, legend_title, list(handles.values()), list(handles), legend_columns
     )
+
+
+def _legend_title(spec: LinesSpec, labels: Sequence[str], words: Words) -> str:
+    """Return what the labels of lines are: values of a series, values that are asked for, or
+    cases.
+    """
+    if spec.series:
+        return _title_of_axis(spec.series, words)
+    value_labels = {*_short_names(spec.y).values(), *spec.called.values()}
+    return "value" if value_labels.issuperset(labels) else "case"
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,8 +206,6 @@ def _bottleneck_of_network(case: str, model: QueueingNetwork) -> OpenBottleneck:
 def _bottleneck_of_model(case: str, model: Model) -> OpenBottleneck:
     """Compute the bottleneck of activities that streams of customers execute."""
     CompiledBounds(model)  # refuses what it does not cover
-    if model.absences:
-        raise NoAnswerError("servers of a station are away at times")
     resource_names = [
         name for name, resource in model.resources.items() if resource.use in (SERVED, HELD)
     ]

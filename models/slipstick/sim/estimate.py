@@ -204,11 +204,8 @@ def warm_up_length(series: Array) -> int:
 
 def least_half_widths_of_run(plan: Plan, column_sums: Array, level: float) -> dict[int, float]:
     """Return the least half-width of the interval of the mean wait at each station, relative to the
-    mean wait, by the number of the station [1]; see `least_relative_half_widths`.
-
-    Parameters
-    ----------
-    column_sums : of the whole run [columns]
+    mean wait, by the number of the station [1], from the sums of the columns of a whole run; see
+    `least_relative_half_widths`.
     """
     layout = Layout(plan)
     servers = np.array([station.servers for station in plan.stations])
