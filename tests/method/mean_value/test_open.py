@@ -54,7 +54,6 @@ def visits_in_a_row(count: int, load: float, scv: float) -> float:
     return float(waits.sum()) + count
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("load", "scv", "error"), [(0.6, 0.0, 0.045), (0.85, 1.0, 1e-9), (0.85, 4.0, 0.12)]
 )
