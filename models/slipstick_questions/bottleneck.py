@@ -37,7 +37,7 @@ from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import PointGroup, check_sweep, plan_sweep, solve_plan
 from slipstick.vocabulary import CLOSED_FORM
-from slipstick_questions.fitted import NEAR_LIMIT
+from slipstick_questions.limits import NEAR_LIMIT
 from slipstick_questions.open_bottleneck import (
     OpenBottleneck,
     has_arrivals_alone,

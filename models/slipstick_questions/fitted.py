@@ -8,10 +8,6 @@ from typing import NamedTuple
 from slipstick.schema.inputs import Settings
 from slipstick.schema.uncertain import UncertainValues
 
-NEAR_LIMIT = 0.95
-"""Part of a limit from which on a throughput or a speed-up is called near it, by bottlenecks and by
-fits."""
-
 
 class FittedBase(NamedTuple):
     """The values that a fit set in the base of a study, and what it predicts.

@@ -17,9 +17,11 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, from_plain
 from slipstick.schema.uncertain import separate_uncertain
 from slipstick.study.uncertain import _quadratic_values, drawn_settings, width_shares
+from slipstick_papers.statements import StatementsResult
 from slipstick_questions.choose import ChooseResult
 from slipstick_questions.rank import RankResult
 from slipstick_questions.seek import SeekResult
+from tests.questions import result_of
 from tests.specs import activity
 
 TWO = """
@@ -553,5 +555,5 @@ def test_draws_without_an_answer_lie_beyond_the_ends(
             }
         },
     }
-    (statement,) = run(study).questions["statements"].statements
+    (statement,) = result_of(run(study), StatementsResult).statements
     assert statement.verdict == "undecided"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from slipstick.late import Array, np
 from slipstick_measure.fit.least_squares import FittedFormula
 from slipstick_measure.results import LEVEL
-from slipstick_questions.fitted import NEAR_LIMIT
+from slipstick_questions.limits import NEAR_LIMIT
 
 if TYPE_CHECKING:
     from slipstick_measure.fit.formula import Timings

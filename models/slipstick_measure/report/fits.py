@@ -35,7 +35,7 @@ from slipstick_pictures.look import (
     new_figure,
     with_title_and_legend,
 )
-from slipstick_questions.fitted import NEAR_LIMIT
+from slipstick_questions.limits import NEAR_LIMIT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
