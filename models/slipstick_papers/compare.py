@@ -532,27 +532,39 @@ def _one_row_sentence(table: PublishedTable, words: Words) -> Iterator[str]:
     ]
     if len(rows_and_cells) < 2:
         return
-    amounts = [
-        f"{_number_with_unit(cell.computed, table.unit)} for {words.case(cell.case)}"
-        f" ({_reference_phrase(row, _number_with_unit(cell.printed, table.unit))})"
-        for row, cell in rows_and_cells
+    computed_phrases, published_amounts = (
+        [
+            f"{_number_with_unit(cell.computed, table.unit)} for {words.case(cell.case)}"
+            for _, cell in rows_and_cells
+        ],
+        [_number_with_unit(cell.printed, table.unit) for _, cell in rows_and_cells],
+    )
+    references = [
+        "in the source" if row.reference == "printed" else row.reference
+        for row, _ in rows_and_cells
     ]
-    fitted_cases = [words.case(cell.case) for row, cell in rows_and_cells if row.input]
-    predicted_cases = [words.case(cell.case) for row, cell in rows_and_cells if not row.input]
-    subject = table.title if len(table.rows) > 1 else table.rows[0].label
-    sentence = f"{subject}: {join_phrases(amounts)}"
-    if fitted_cases:
-        predicted_clause = (
-            f"; those of {join_phrases(predicted_cases)} are predicted" if predicted_cases else ""
+    if len({*references}) == 1:
+        values_text = (
+            f"{join_phrases(computed_phrases)} ({references[0]} {join_phrases(published_amounts)})"
         )
+    else:
+        values_text = join_phrases(
+            [
+                f"{computed} ({reference} {published})"
+                for computed, reference, published in zip(
+                    computed_phrases, references, published_amounts, strict=True
+                )
+            ]
+        )
+    fitted_cases = [words.case(cell.case) for row, cell in rows_and_cells if row.input]
+    predicted_cases = [cell.case for row, cell in rows_and_cells if not row.input]
+    subject = table.title if len(table.rows) > 1 else table.rows[0].label
+    sentence = f"{subject}: {values_text}"
+    if fitted_cases:
+        predicted_clause = ", and predicts the others" if predicted_cases else ""
         fitted_text = join_phrases(fitted_cases)
         sentence += f"; the model was fitted to the values of {fitted_text}{predicted_clause}"
     yield sentence
-
-
-def _reference_phrase(row: TableRow, amount: str) -> str:
-    """Return what a published value is."""
-    return f"{amount} in the source" if row.reference == "printed" else f"{row.reference} {amount}"
 
 
 def _number_with_unit(value: float | None, unit: str) -> str:

@@ -72,8 +72,8 @@ class StatementsResult(QuestionResult):
     statements : one a row
     ranged : whether the study gives ranges for what the source does not print, over which another
         question has the verdicts
-    sampled : whether the study draws uncertain quantities, so that the verdicts are those of the
-        values as given alone
+    sampled : whether the study draws uncertain quantities, or fits them to measured times, so that
+        the verdicts are those of the values as given alone
     source_clause : "of the source" behind statements; empty where the study names no source
     """
 
@@ -165,6 +165,12 @@ class StatementsResult(QuestionResult):
         return {STATEMENTS: [row._asdict() for row in self.statements]}
 
 
+def _has_fitted_base(study: StudyContext) -> bool:
+    """Return whether a fit of the study sets parameters of its base."""
+    fits = study.spec.questions.get("fits") or {}
+    return any(getattr(fit, "free", ()) for fit in fits.values())
+
+
 _MOST_QUOTED_LETTERS = 140
 _WITH_INPUTS_AS_GIVEN = "with the inputs as the study has them"
 
@@ -237,7 +243,7 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
                 for name, spec in readings.items()
             ),
             ranged="unpublished" in study.spec.questions,
-            sampled="sample" in study.spec.questions,
+            sampled="sample" in study.spec.questions or _has_fitted_base(study),
             source_clause=OF_THE_SOURCE if has_source else "",
         )
 

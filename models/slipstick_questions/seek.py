@@ -1769,7 +1769,9 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     )
 
 
-_TIME_BESIDE_BASE = late_pattern(r"\s*time\s*(<=|>=|<|>)\s*base_there\.time\s*")
+_TIME_BESIDE_BASE = late_pattern(
+    r"\s*(time|response_time\[[^\]]+\])\s*(<=|>=|<|>)\s*base_there\.\1\s*"
+)
 _SPEED_PHRASES = {
     ("<=", True): "at least as fast as",
     ("<=", False): "slower than",
@@ -1805,7 +1807,7 @@ def _comparison_with_base(search: ConditionSearch, words: Words) -> str:
     case = capitalized(words.case(search.case))
     verb = "are" if is_plural(noun_and_rest(case)[0]) else "is"
     base = words.case(BASE)
-    return f"{case} {verb} {_SPEED_PHRASES[relation[1], holds]} {base} {place}"
+    return f"{case} {verb} {_SPEED_PHRASES[relation[2], holds]} {base} {place}"
 
 
 def _shared_limit_text(searches: Sequence[ConditionSearch], words: Words) -> str:

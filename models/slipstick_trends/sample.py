@@ -195,12 +195,19 @@ class SampleResult(QuestionResult):
         return headlines[:_MOST_HEADLINES]
 
     def _condition_sentences(self, words: Words) -> Iterator[str]:
-        """Yield a sentence for each watched condition of each case."""
-        for sample in self.samples:
-            beginning = f"{words.case(sample.case)}: " if len(self.samples) > 1 else ""
-            for index, condition in enumerate(sample.conditions):
+        """Yield a sentence for each watched condition, with the shares of all cases."""
+        has_several_cases = len(self.samples) > 1
+        conditions_by_case = [sample.conditions for sample in self.samples]
+        for index, conditions in enumerate(zip(*conditions_by_case, strict=True)):
+            sentences = []
+            for sample, condition in zip(self.samples, conditions, strict=True):
+                case_clause = f" for {words.case(sample.case)}" if has_several_cases else ""
                 saturated_clause = "" if index else _saturated_clause(sample)
-                yield f"{beginning}{_condition_sentence(condition, words)}{saturated_clause}"
+                sentence = _condition_sentence(condition, words)
+                sentences.append(f"{sentence}{case_clause}{saturated_clause}")
+            clause = words.condition(conditions[0].text)
+            further = [sentence.removeprefix(f"{clause} ") for sentence in sentences[1:]]
+            yield "; ".join([sentences[0], *further])
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return how likely the watched condition is, as an answer to the title; None if none or

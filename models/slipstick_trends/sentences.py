@@ -258,15 +258,22 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
         if undecided_cases and not are_all_undecided
         else ""
     )
-    smallest_text, *middle_texts, largest_text = (
-        _last_and_first_value(track, name, projection, words) for track in tracks_by_last
+    smallest_text, largest_text = (
+        _last_and_first_value(track, name, projection, words)
+        for track in (tracks_by_last[0], tracks_by_last[-1])
     )
     last_year = year_text(float(projection.years[-1]))
     if smallest_text.partition(" for ")[0] == largest_text.partition(" for ")[0]:
         return  # the sentence on the first case tells it
     values_clause = f"the lowest is {smallest_text}, the highest {largest_text}"
     if len(tracks) <= _MOST_TRACKS_WITH_VALUES:
-        values_clause = join_phrases([largest_text, *middle_texts[::-1], smallest_text])
+        values_clause = join_phrases(
+            [
+                f"{value_amount(name, *value_at(track.sweep, name, -1))} for"
+                f" {track_name(track, projection, words)}"
+                for track in tracks_by_last[::-1]
+            ]
+        )
     yield (
         f"by {last_year} {words.value(name)} {'probably ' * are_all_undecided}{direction_clause}"
         f" {len(tracks)} cases{doubt_clause}: {values_clause}"

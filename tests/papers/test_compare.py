@@ -314,10 +314,9 @@ def test_rows_that_share_the_columns_are_one_answer_in_the_numbers_of_a_run(tmp_
     found = result_of(run(prepare(str(path))), CompareResult)
     (sentence,) = found.headline(Words())
     assert sentence == (
-        "Time of the run: 4000 ms for base (4000 ms in the source), 2400 ms for fast (2300 ms in"
-        " the source), 8000 ms for slow (8100 ms in the source) and 4000 ms for more (4100 ms in"
-        " the source);"
-        " the model was fitted to the values of base and fast; those of slow and more are predicted"
+        "Time of the run: 4000 ms for base, 2400 ms for fast, 8000 ms for slow and 4000 ms for"
+        " more (in the source 4000 ms, 2300 ms, 8100 ms and 4100 ms);"
+        " the model was fitted to the values of base and fast, and predicts the others"
     )
     assert found.sentences() == [
         (

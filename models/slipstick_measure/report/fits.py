@@ -294,10 +294,11 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     sentences = [finding.removeprefix("Measured: ").rstrip(".") for finding in time_fits.findings]
     sentences = [f"measured {sentence}" for sentence in sentences]
     asks_how_many = bool(_ASKS_HOW_MANY.match(words.title))
+    asks_for_fastest = bool(_ASKS_FOR_FASTEST.search(words.title))
     comparison = comparison_in_title(time_fits, words.title)
     size_noun = words.meanings.get(time_fits.size_path, "") or "size"
     if time_fits.has_law and (
-        law_line := _law_line(best_answer, time_fits, asks_how_many, size_noun)
+        law_line := _law_line(best_answer, time_fits, asks_how_many, asks_for_fastest, size_noun)
     ):
         # What the law leaves out stands before what it says.
         law_insertion_index = bool(time_fits.growing_causes)
@@ -336,9 +337,20 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
 
 
 _ASKS_HOW_MANY = re.compile(r"(?:up to )?how many\b", re.IGNORECASE)
+_ASKS_FOR_FASTEST = re.compile(
+    r"\b(?:soonest|fastest|quickest|(?:least|shortest) time|(?:highest|most|largest) (?:throughput"
+    r"|speed-?up))\b",
+    re.IGNORECASE,
+)
 
 
-def _law_line(answer: Answer, time_fits: Fitting, asks_how_many: bool, size_noun: str) -> str:
+def _law_line(
+    answer: Answer,
+    time_fits: Fitting,
+    asks_how_many: bool,
+    asks_for_fastest: bool,
+    size_noun: str,
+) -> str:
     """Return what the preferred law says of the efficiency and of the speed-up, or how the laws
     that the data cannot distinguish differ in the speed-up.
 
@@ -347,6 +359,7 @@ def _law_line(answer: Answer, time_fits: Fitting, asks_how_many: bool, size_noun
     answer : the fit of the law
     time_fits : all fits
     asks_how_many : whether the number of processors comes first, for a title that asks for it
+    asks_for_fastest : whether the title asks for the largest speed-up, so that it stands alone
     size_noun : what a size counts
     """
     by_law = f"by the fitted {_law_or_model(answer)}"
@@ -364,6 +377,8 @@ def _law_line(answer: Answer, time_fits: Fitting, asks_how_many: bool, size_noun
     if goal_text:  # the study asks for this, so that the efficiency stands in the report alone
         efficient_text = f"{by_law}, {uncapitalized(goal_text)}"
     speedup_text = _speedup_sentence(answer, time_fits)
+    if speedup_text and asks_for_fastest and not goal_text:
+        efficient_text = ""
     if speedup_text and (differing_laws := _laws_that_differ(answer, time_fits)):
         speedup_text = _difference_sentence(answer, differing_laws, time_fits)
     elif speedup_text and not efficient_text:
