@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -319,3 +320,22 @@ def test_a_histogram_has_the_parts_of_all_draws(folder: Path) -> None:
     beyond = float(str(label).split()[0]) / 100
     assert 0.5 < beyond < 0.53
     assert heights + beyond == pytest.approx(1.0, abs=2e-3)
+
+
+def test_the_shares_of_several_cases_are_one_sentence(folder: Path) -> None:
+    (folder / "two.yaml").write_text(MODEL_OF_TWO_STATIONS.replace("parameters.rate", "rate"))
+    study = found(
+        "title: How likely do jobs take 0.4 s at most?",
+        "cases: {slower: {title: slower, stations.server.service.jobs: 200 ms}}\n"
+        "sample:\n  of: {parameters.rate: {distribution: uniform, from: 1 /s, to: 4 /s}}\n"
+        "  cases: [base, slower]\n  answer: ['response_time[jobs]']\n"
+        "  watch: ['response_time[jobs] <= 0.4 s']\n",
+        base="{model: two.yaml}",
+    )
+    first, *_ = head_lines(study, ["response_time[jobs]"])
+    # 1 / (5 - A) <= 0.4 up to 2.5 /s: a half of the draws.
+    assert re.match(
+        r"Response time of jobs is at most 0.4 s in 100 % .*of the draws for base;"
+        r" in 50 % .*of the draws for slower",
+        first,
+    ), first

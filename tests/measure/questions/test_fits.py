@@ -674,3 +674,53 @@ def test_a_limit_by_fitted_values_has_the_interval_and_the_threshold_of_the_fit(
     (first_line, *_) = head_lines(results, [])
     assert "by the fit between" in first_line
     assert f"95 % of it is reached from {limit.near_limit:g} threads on" in first_line
+
+
+_OWN_MODEL = """\
+activity: 1
+parameters: {p: 8, shared: 900 s, serial: 2 s}
+population: {processors: p}
+cycle:
+  - {name: work, delay: shared / p, component: busy}
+  - {name: once, delay: serial, component: serial}
+useful: [busy]
+"""
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("has_own_model", [False, True])
+def test_a_title_that_asks_for_the_fastest_or_compares_two_is_answered_by_the_fit(
+    tmp_path: Path, has_own_model: bool
+) -> None:
+    """No efficiency that nobody asked for, and no flat verdict on fitted values alone."""
+    solver_study(tmp_path, "[48]")
+    if has_own_model:
+        (tmp_path / "own.yaml").write_text(_OWN_MODEL)
+        study = (
+            "study: 1\ntitle: Do 48 nodes finish sooner than 24?\n"
+            "base: {title: 24 nodes, model: own.yaml, parameters.p: 24}\n"
+            "cases: {more: {title: 48 nodes, parameters.p: 48}}\n"
+            "fits: {it: {data: solver.csv, at: [24, 48], free: [parameters.shared,"
+            " parameters.serial], population: parameters.p}}\n"
+            "statements: {sooner: {value: time, of: [more], below: [base],"
+            " says: 48 nodes finish sooner than 24}}\n"
+        )
+    else:
+        # 240 s / p + 4 s + 50 ms * p is least on 69 nodes.
+        rows = [f"{p},{240 / p + 4 + 0.05 * p}" for p in (1, 2, 4, 8, 16, 32, 64, 96)]
+        (tmp_path / "solver.csv").write_text("\n".join(["nodes,time [s]", *rows]) + "\n")
+        study = (
+            "study: 1\ntitle: On how many nodes does it finish soonest?\n"
+            "fits: {it: {data: solver.csv, at: [48]}}\n"
+        )
+    results = answered(written(tmp_path, study))
+    first, *_ = head_lines(results, results.answer)
+    if has_own_model:
+        assert re.match(r"On 48 nodes the program is [\d.]+ \([\d.]+ to [\d.]+\) times", first), (
+            first
+        )
+    else:
+        assert "efficiency" not in first
+        assert re.match(
+            r"By the fitted law usl, speed-up is at most .*, at (68|69|70) nodes", first
+        )

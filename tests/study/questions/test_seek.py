@@ -9,6 +9,7 @@ import random
 import re
 from dataclasses import replace
 from itertools import pairwise
+from math import factorial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
@@ -1086,3 +1088,35 @@ def test_a_title_that_asks_for_the_searched_quantity_is_answered_by_the_search(
         results = found(f"title: '{title}'", search, base="{model: servers.yaml}")
         first, *_ = head_lines(results, results.answer)
         assert ("with up to 11 months for base and 15 for fast" in first) is is_first
+
+
+def test_response_times_are_compared_in_the_words_of_a_speed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Second road: 1 / (100 - A) of M/M/1 against M/M/4 of 30 ms by Erlang's C formula."""
+    monkeypatch.chdir(tmp_path)
+    Path("fast.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 50 /s}}\n"
+        "stations: {server: {servers: 1, service: {jobs: 10 ms}}}\n"
+    )
+    Path("study.yaml").write_text(
+        "study: 1\ntitle: From which load on does a pool answer sooner than one fast server?\n"
+        "base: {title: one fast server, model: fast.yaml}\n"
+        "cases: {pool: {title: pool of four, stations.server.servers: 4,"
+        " stations.server.service.jobs: 30 ms}}\nanswer: ['response_time[jobs]']\n"
+        "seek: {flip: {of: classes.jobs.arrivals, from: 5 /s, to: 99 /s, cases: [pool],"
+        " where: 'response_time[jobs] <= base_there.response_time[jobs]'}}\n"
+    )
+    results = run(prepare("study.yaml"))
+    first, *_ = head_lines(results, results.answer)
+
+    def pool_minus_one(rate: float) -> float:
+        load = rate * 0.03
+        last = load**4 / 24 / (1 - load / 4)
+        waiting = last / (sum(load**n / factorial(n) for n in range(4)) + last)
+        return 0.03 + waiting * 0.03 / (4 - load) - 1 / (100 - rate)
+
+    crossing = brentq(pool_minus_one, 50, 99)
+    assert first.startswith(
+        f"Pool of four is at least as fast as one fast server with at least {crossing:.4g} jobs"
+    )
