@@ -171,8 +171,8 @@ def false_seek(tandem: Tandem, chance: random.Random, folder: Path) -> str:
             continue
         time = tandem.time(**{of: place})
         if time is None:
-            if "throughout" in sentence:
-                return f"{sentence}\n  {place!r} has no answer"
+            if "saturated" not in sentence:
+                return f"{sentence}\n  at {place!r} a station is saturated"
             continue
         holds = time <= limit if relation == "<=" else time >= limit
         if abs(time / limit - 1) > 1e-9 and holds != said(sentence, claims_named, place):
@@ -188,19 +188,21 @@ def false_seek(tandem: Tandem, chance: random.Random, folder: Path) -> str:
     return ""
 
 
-BEST = re.compile(r"(\d[\d.]*) % (less|more) of (\S+) helps most: it saves ([\d.]+) %")
+BEST = re.compile(
+    r"(?:\d[\d.]* % (less|more) of|(half|twice)(?: of)?) (\S+) helps most: it saves ([\d.]+) %"
+)
 
 
 def false_rank(tandem: Tandem, chance: random.Random, folder: Path) -> str:
     """Ask which change helps most, and return the false statements of the sentence."""
-    change = chance.choice([0.01, 0.05, 0.1, 0.5, 1.0])
+    change = chance.choice([0.01, 0.05, 0.1, 0.5, 0.9])
     (sentence,) = question(tandem, f"rank: {{change: {change!r}}}", folder)
     time_before = tandem.time()
     assert time_before is not None
     effects: list[tuple[float, str, str]] = []
-    for name in ["arrivals", *(f"service{k}" for k in range(len(tandem.services)))]:
-        now = tandem.arrivals if name == "arrivals" else tandem.services[int(name[-1])]
-        effects += _effects(tandem, name, now, change, time_before)
+    # The offered load is no lever.
+    for k, service in enumerate(tandem.services):
+        effects += _effects(tandem, f"service{k}", service, change, time_before)
     for k, count in enumerate(tandem.servers):
         effects += _effects(tandem, f"servers{k}", float(count), change, time_before)
     largest_effect, direction, name = max(effects, default=(0.0, "", ""))
@@ -212,7 +214,8 @@ def false_rank(tandem: Tandem, chance: random.Random, folder: Path) -> str:
             else f"{sentence}\n  {direction} of {name} saves {largest_effect:.3%}"
         )
     solved = {(NAMES[PATHS[parameter]], how): time_saved for time_saved, how, parameter in effects}
-    claimed = solved.get((NAMES.get(hit[3], ""), hit[2]))
+    claimed_direction = hit[1] or {"half": "less", "twice": "more"}[hit[2]]
+    claimed = solved.get((NAMES.get(hit[3], ""), claimed_direction))
     if claimed is None or claimed < largest_effect * (1 - 1e-9):
         return f"{sentence}\n  {direction} of {name} saves {largest_effect:.3%}, that {claimed}"
     if abs(100 * claimed - float(hit[4])) > 0.006 * abs(100 * claimed):

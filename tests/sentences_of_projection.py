@@ -178,12 +178,12 @@ def _of_requests(chance: random.Random, folder: Path) -> Iterator[str]:
     arrivals = most * chance.uniform(0.5, 1.3)
     limit = sum(services.values()) * math.exp(chance.uniform(-0.5, 5))
 
-    def time(year: float) -> float | None:
+    def time(year: float) -> float:
         each = [
             response(arrivals, servers[name], service / factor(rates, CLASSES[name], year))
             for name, service in services.items()
         ]
-        return None if None in each else sum(filter(None, each))
+        return math.inf if None in each else sum(filter(None, each))
 
     names = ", ".join(f"{name}: {service!r} s" for name, service in services.items())
     stations = ", ".join(f"{name}: {{servers: {count}}}" for name, count in servers.items())
@@ -198,9 +198,8 @@ def _of_requests(chance: random.Random, folder: Path) -> Iterator[str]:
     condition = f"time < {limit!r} s"
     lines = _answered(model, rates, _project(chance, [condition], "time"), folder)
 
-    def holds(year: float) -> bool | None:
-        value = time(year)
-        return None if value is None else value < limit
+    def holds(year: float) -> bool:
+        return time(year) < limit
 
     yield from _condition(lines, condition, holds)
 

@@ -26,10 +26,11 @@ def false_statement(chance: random.Random, folder: Path) -> str:
     """Check drawn statements, and return what is false of a verdict or a cause."""
     servers, service = chance.choice([1, 2, 4]), math.exp(chance.uniform(-4, 0))
     loads = [1 - math.exp(chance.uniform(-7, -0.5)) for _ in CASES]
-    loads[-1] = chance.choice([loads[-1], 1.0, 1.2])  # saturated: no answer
+    loads[-1] = chance.choice([loads[-1], 1.0, 1.2])  # saturated: longer than any time
     rates = [load * servers / service for load in loads]
     times = {
-        case: response(rate, servers, service) for case, rate in zip(CASES, rates, strict=True)
+        case: time if (time := response(rate, servers, service)) else math.inf
+        for case, rate in zip(CASES, rates, strict=True)
     }
     drawn = {f"s{number}": _drawn(chance, times) for number in range(STATEMENTS)}
     (folder / "model.yaml").write_text(
@@ -57,9 +58,9 @@ def false_statement(chance: random.Random, folder: Path) -> str:
     return next(_false_rows(result, drawn, times), "")
 
 
-def _drawn(chance: random.Random, times: dict[str, float | None]) -> Statement:
+def _drawn(chance: random.Random, times: dict[str, float]) -> Statement:
     of = chance.sample(CASES, chance.choice([1, 2, 3]))
-    near = next((time for case in of if (time := times[case])), 1.0)
+    near = next((time for case in of if math.isfinite(time := times[case])), 1.0)
     stated = near * math.exp(chance.gauss(0, 0.3))
     rest = [case for case in CASES if case not in of]
     form = chance.choice(["about", "from", "to", "above", "below", "greatest", "smallest"])
@@ -84,7 +85,7 @@ def _drawn(chance: random.Random, times: dict[str, float | None]) -> Statement:
 
 
 def _false_rows(
-    result: StatementsResult, drawn: dict[str, Statement], times: dict[str, float | None]
+    result: StatementsResult, drawn: dict[str, Statement], times: dict[str, float]
 ) -> Iterator[str]:
     confirmed = 0
     for row in result.statements:
@@ -94,8 +95,12 @@ def _false_rows(
         if row.verdict != wanted:
             yield f"{row.name} {spec}: {row.verdict}\n  it is {wanted}: {times}"
         first, second = (times[case] for case in spec["cited"])
-        ratio = percent(first / second) if first and second else "unknown"
-        cause = f"it takes {quantity(first, 's') if first else 'unknown'}, {ratio}"
+        time_text, ratio = quantity(first, "s"), percent(first / second)
+        if math.isinf(first):
+            time_text = ratio = "without limit, since a resource is saturated"
+        elif math.isinf(second):
+            ratio = "unknown"
+        cause = f"it takes {time_text}, {ratio}"
         if row.missed != ("" if wanted == "hit" else cause):
             yield f"{row.name}: {row.missed}\n  {cause}, {wanted}"
     said = re.search(r"(\d+) of (\d+)", result.sentences()[0])
@@ -103,13 +108,11 @@ def _false_rows(
         yield f"{result.sentences()[0]}\n  {confirmed} hold"
 
 
-def _verdict(spec: Statement, times: dict[str, float | None]) -> str:
+def _verdict(spec: Statement, times: dict[str, float]) -> str:
     """Return whether enough of the times are as stated."""
 
-    def holds(case: str) -> bool | None:
+    def holds(case: str) -> bool:
         time = times[case]
-        if time is None:
-            return None
         if "about" in spec:
             return abs(time - float(spec["about"][:-2])) <= float(spec["within"][:-2])
         if "from" in spec or "to" in spec:
@@ -124,13 +127,10 @@ def _verdict(spec: Statement, times: dict[str, float | None]) -> str:
             else [other for other in CASES if other not in spec[key]]
         )
         others = [times[other] for other in named]
-        if None in others:
-            return None
         sign = 1 if key in ("above", "greatest") else -1
-        return all(sign * time > sign * (other or 0.0) for other in others)
+        return all(sign * time > sign * other for other in others)
 
     compared = spec.get("greatest") or spec.get("smallest") or spec["of"]
     known = [holds(case) for case in compared]
     needed = spec.get("at_least", len(known))
-    hits, unknown = known.count(True), known.count(None)
-    return "hit" if hits >= needed else "undecided" if hits + unknown >= needed else "miss"
+    return "hit" if known.count(True) >= needed else "miss"

@@ -822,18 +822,22 @@ class _DrawnRates:
 
     track: TrendedCase
     base_track: TrendedCase | None
-    years: Array
+    years: Sequence[float]
     samples: int
     seed: int
     band: float
 
     def margins(self, condition: Condition) -> tuple[Array, Array] | None:
         """Return the margins of a condition in the years at the stated rates and in the draws [1 or
-        draws, years]; None if no rate is uncertain.
+        draws, years]; None if no rate is uncertain, or if each point needs a simulation.
         """
+        tracks = [*filter(None, (self.track, self.base_track))]
+        # A study is checked without its methods, so that this is asked for here.
+        if any(track.case.form.is_estimated for track in tracks):
+            return None
         drawn_columns: dict[str, Array] = {}
         stated_columns: dict[str, Array] = {}
-        for track in filter(None, (self.track, self.base_track)):
+        for track in tracks:
             draws = track.trend.draws(
                 np.unique([*self.years, track.base_year]), self.samples, self.seed
             )
@@ -846,7 +850,7 @@ class _DrawnRates:
             )
             answer_names = {name for name in names if name not in track.units}
             for columns, drawn in ((stated_columns, None), (drawn_columns, draws)):
-                answers = track.columns(track.values(self.years, drawn), answer_names)
+                answers = track.columns(track.values(np.array(self.years), drawn), answer_names)
                 columns |= {
                     _name_at_base(name) if is_base else name: column
                     for name, column in answers.items()
@@ -881,7 +885,9 @@ class _DrawnRates:
             share = float((drawn[:, -1] >= 0).mean())
             return YearBand(None, None, share, last_year, self.samples)
         sign = 1.0 if changes[0].starts else -1.0
-        crossing_years = drawn_crossings(sign * stated, sign * drawn, self.years, changes[0].value)
+        crossing_years = drawn_crossings(
+            sign * stated, sign * drawn, np.array(self.years), changes[0].value
+        )
         if crossing_years is None:
             return None
         band_ends = (1 - self.band) / 2, (1 + self.band) / 2
@@ -901,14 +907,10 @@ def _drawn_rates(
     study: StudyContext,
 ) -> _DrawnRates | None:
     """Return the draws of the rates for a search: those of the study's projection along the same
-    trend, if it has one; None if the case has uncertain values of its own, or needs a simulation
-    at every point.
+    trend, if it has one; None if the case has uncertain values of its own.
     """
     tracks = [*filter(None, (track, base_track))]
-    if any(
-        each_track.case.built.uncertain_values.paths or each_track.case.form.is_estimated
-        for each_track in tracks
-    ):
+    if any(each_track.case.built.uncertain_values.paths for each_track in tracks):
         return None
     projection = study.spec.questions.get("project")
     draw_spec = (
@@ -920,20 +922,21 @@ def _drawn_rates(
     if not samples:
         return None
     first_year, last_year = places[0], places[-1]
-    years = np.unique(
-        np.linspace(first_year, last_year, min(_MOST_YEARS_OF_DRAWS, len(places))).round()
-    )
-    years[[0, -1]] = first_year, last_year
+    step_count = max(1, min(_MOST_YEARS_OF_DRAWS, len(places)) - 1)
+    step = (last_year - first_year) / step_count
+    # In plain Python, because a study is checked without NumPy.
+    years = sorted({float(round(first_year + index * step)) for index in range(step_count + 1)})
+    years[0], years[-1] = first_year, last_year
     if draw_spec is not None and (axis := getattr(draw_spec, "years", None)) is not None:
         place: Place = ("project", "years")
         projected_years = numbers_of(axis_nodes(axis, study.node_of(place), place))
         if projected_years and (projected_years[0], projected_years[-1]) == (first_year, last_year):
-            years = np.array(projected_years)
+            years = [*projected_years]
     band = getattr(draw_spec, "band", None)
     return _DrawnRates(
         track,
         base_track,
-        years,
+        tuple(years),
         samples,
         getattr(draw_spec, "seed", 0),
         BAND_OF_RATES if band is None else band.value,

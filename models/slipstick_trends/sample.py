@@ -199,15 +199,16 @@ class SampleResult(QuestionResult):
         has_several_cases = len(self.samples) > 1
         conditions_by_case = [sample.conditions for sample in self.samples]
         for index, conditions in enumerate(zip(*conditions_by_case, strict=True)):
-            sentences = []
+            sentences: list[str] = []
             for sample, condition in zip(self.samples, conditions, strict=True):
                 case_clause = f" for {words.case(sample.case)}" if has_several_cases else ""
                 saturated_clause = "" if index else _saturated_clause(sample)
-                sentence = _condition_sentence(condition, words)
+                # The first case states the condition.
+                sentence = (_share_text(condition) if sentences else "") or _condition_sentence(
+                    condition, words
+                )
                 sentences.append(f"{sentence}{case_clause}{saturated_clause}")
-            clause = words.condition(conditions[0].text)
-            further = [sentence.removeprefix(f"{clause} ") for sentence in sentences[1:]]
-            yield "; ".join([sentences[0], *further])
+            yield "; ".join(sentences)
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return how likely the watched condition is, as an answer to the title; None if none or
@@ -628,18 +629,26 @@ _MOST_HEADLINES = 3
 def _condition_sentence(condition: SampledCondition, words: Words) -> str:
     """Return a sentence on the part of the draws in which a condition is true."""
     clause = words.condition(condition.text)
+    share_text = _share_text(condition)
+    if not share_text:
+        return f"no draw has an answer that decides whether {clause}"
+    return f"{clause} {share_text}"
+
+
+def _share_text(condition: SampledCondition) -> str:
+    """Return in which part of the draws a condition is true; empty if no draw tells."""
     if condition.undecided:
         if condition.high - condition.low == 1:
-            return f"no draw has an answer that decides whether {clause}"
+            return ""
         return (
-            f"{clause} in {percent(condition.low)} to {percent(condition.high)} of the draws:"
+            f"in {percent(condition.low)} to {percent(condition.high)} of the draws:"
             f" {condition.undecided:,} of them have no answer"
         )
     is_certain = condition.low == condition.high
     interval_text = (
         "" if is_certain else f" ({percent(condition.low)} to {percent(condition.high)})"
     )
-    return f"{clause} in {percent(condition.share)}{interval_text} of the draws"
+    return f"in {percent(condition.share)}{interval_text} of the draws"
 
 
 def _outer_quantiles(sampled_value: SampledValue) -> list[str]:

@@ -92,7 +92,7 @@ MACHINES = [
             ),
             (
                 "2:28: processors.8): unknown key; a comma ends a value within braces: write the"
-                " value in quotes"
+                " whole value in quotes, such as 'load * pow(growth, months)'"
             ),
         ],
     ),

@@ -129,6 +129,11 @@ class Observations(NamedTuple):
     rate: tuple[str, float] | None = None
     causes: tuple[MeasuredCause, ...] = ()
 
+    @property
+    def rate_of_timings(self) -> tuple[str, float] | None:
+        """The unit of throughputs and its size in base units; None if times were measured."""
+        return (self.rate or ("1/s", 1.0)) if self.metric == "throughput" else None
+
     def timings(self) -> Timings:
         """Return the measured times. For rows with a throughput X, return the times of a cycle, p /
         X.
@@ -142,7 +147,7 @@ class Observations(NamedTuple):
             p / values if self.metric == "throughput" else values,
             weak_scaling=self.metric != "time",
             member=self.member,
-            rate=self.rate or ("1/s", 1.0) if self.metric == "throughput" else None,
+            rate=self.rate_of_timings,
             causes=self.causes,
         )
 

@@ -28,7 +28,13 @@ from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
 from slipstick_measure.fit.comparison import IntervalSettings, families_to_fit, fits
 from slipstick_measure.fit.families import family_named
-from slipstick_measure.fit.formula import Family, Timings, observations_of, timing_notes
+from slipstick_measure.fit.formula import (
+    Family,
+    Observations,
+    Timings,
+    observations_of,
+    timing_notes,
+)
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import read_runs
@@ -274,8 +280,9 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
         rate = None
         if spec.made is None:
             runs = read_runs(spec.data, (*place, "data"), study)
-            compute_timings = _getter_of_measured_timings(runs, spec, place, study)
-            rate = compute_timings()[0].rate
+            observations = _observations_to_fit(runs, spec, place, study)
+            compute_timings = _getter_of_timings(observations)
+            rate = observations.rate_of_timings
             source = spec.data.rpartition("/")[2]
             notes += timing_notes(runs, spec.region)
         else:
@@ -483,15 +490,19 @@ def _remark_on_fit(time_fits: Fitting, processors: float) -> str:
     return with_noun_for_processors(remark, Words(member=time_fits.member))
 
 
-def _getter_of_measured_timings(
-    runs: Measurements, spec: FitSpec, place: Place, study: StudyContext
-) -> Callable[[], _TimingsAndTruth]:
-    """Return a function that returns the measured timings of a fit, without true times; raise for
-    an unknown region and for unusable data.
+def _getter_of_timings(observations: Observations) -> Callable[[], _TimingsAndTruth]:
+    """Return a function that returns the measured timings of a fit, without true times: a study is
+    checked without arrays.
     """
+    return lambda: (observations.timings(), {})
+
+
+def _observations_to_fit(
+    runs: Measurements, spec: FitSpec, place: Place, study: StudyContext
+) -> Observations:
+    """Return the runs of a fit; raise for an unknown region and for unusable data."""
     try:
-        observations = observations_of(runs, spec.region, spec.of_size)
-        return lambda: (observations.timings(), {})
+        return observations_of(runs, spec.region, spec.of_size)
     except UnknownNameError as error:
         raise study.refusal((*place, "region"), str(error)) from None
     except ModelError as error:
