@@ -17,13 +17,22 @@ _ASKS_FOR_SPEED = re.compile(
 )
 
 
+_COUNT = re.compile(
+    r"(?<![\d.])\d+(?![\d.]*\d)"
+    r"(?! ?(?:%|/|(?:[mun]?s|min|h|d|seconds?|minutes?|hours?|days?|percent|times)\b))"
+)
+"""A whole number in a title that is no amount of time and no share."""
+
+
 def numbers_in(title: str) -> list[float]:
-    """Return the different whole numbers in a title, in its order.
+    """Return the different whole numbers in a title that may count processors, in its order.
 
     >>> numbers_in("Is it worth asking for 128 ranks in place of 64?")
     [128.0, 64.0]
+    >>> numbers_in("Do 128 ranks finish within 64 s, 2.5 times as fast, at 50 %?")
+    [128.0]
     """
-    return [*dict.fromkeys(float(number) for number in re.findall(r"\d+", title))]
+    return [*dict.fromkeys(float(number) for number in _COUNT.findall(title))]
 
 
 class CountTime(NamedTuple):

@@ -68,10 +68,11 @@ def test_a_gain_within_the_interval_is_undecided(high: float, is_undecided: bool
         (fitting(), "How long does it take on 64 ranks?"),
         (fitting(), "Are 16 ranks faster than 8?"),
         (fitting(), "Which of 16, 32 and 64 ranks?"),
+        (fitting(), "Do 64 ranks finish within 16 s?"),
         (replace(fitting(), has_law=False), WORDS.title),
         (replace(fitting(), weak_scaling=True), WORDS.title),
     ],
-    ids=["one number", "measured alone", "three numbers", "no law", "work that grows"],
+    ids=["one number", "measured alone", "three numbers", "a time", "no law", "work that grows"],
 )
 def test_other_titles_compare_nothing(changed: Fitting, title: str) -> None:
     assert comparison_in_title(changed, title) is None
