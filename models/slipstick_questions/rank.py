@@ -1504,7 +1504,10 @@ def _best_change_sentence(change_ranking: ChangeRanking) -> str:
         f" in a time of {time_text}"
     )
     if not change_ranking.has_overhead:
-        effect_text = f"shortens it most: by {percent(gain.value, ends=gain.ends)} of {time_text}"
+        effect_text = (
+            f"shortens {change_ranking.reduced} most: by {percent(gain.value, ends=gain.ends)} of"
+            f" {time_text}"
+        )
     sentence = f"among single changes, {best_effect.point['change']} {effect_text}"
     rivals = [
         effect
