@@ -386,7 +386,9 @@ def _saving_clause(phrase: str, saved: Value, ranked_case: str, rankings: Sequen
     if saved.value is None:
         return f"{phrase} has no answer"
     if do_overlap(saved.ends, (0.0, 0.0)):
-        return f"undecided is whether {phrase} saves time ({percent(saved.value, ends=saved.ends)})"
+        return (
+            f"it is undecided whether {phrase} saves time ({percent(saved.value, ends=saved.ends)})"
+        )
     time_text = rankings[0].time_in_words if rankings else "the time"
     if saved.value > 0.0:
         return f"yes, {phrase} saves {percent(saved.value, ends=saved.ends)} of {time_text}"
