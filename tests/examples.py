@@ -56,8 +56,9 @@ def tried_cases(
     Parameters
     ----------
     tests : the name of the test of each case without the name of the case, and its turns: one of so
-        many cases is tried, and of a test with fewer cases at least one
-    whole_suite : in a run of all tests, a test with a single case is tried at one commit of so many
+        many cases is tried
+    whole_suite : in a run of all tests, each case is tried at one commit of so many; otherwise of
+        each test at least one
     part, turn : all cases are tried where the part is 1; the number of the sample
 
     >>> tests = [("slow", 3)] * 4 + [("quick", 1)]
@@ -76,7 +77,7 @@ def tried_cases(
     for test, turns in tests:
         # Tests begin at different cases, so that each commit has its part of the long ones.
         first_case = (turn + crc32(test.encode())) % turns
-        if counts[test] > 1 or not whole_suite:
+        if not whole_suite:
             first_case %= min(turns, counts[test])
         tried.append(part >= 1 or seen[test] % turns == first_case)
         seen[test] += 1

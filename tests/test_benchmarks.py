@@ -36,7 +36,7 @@ LONG = (
 RUN = [program for program in PROGRAMS if PART >= 1 or program not in LONG]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("program", RUN)
 def test_a_program_runs_in_its_short_form(
     program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -58,7 +58,7 @@ LONG = ("counts.md", "locks.md", "measured.md", "rounds.md", "services.md", "tre
 """Pages whose commands take over five processor seconds: ``make thorough`` runs them."""
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("page", [page for page in TEXTS if PART >= 1 or page not in LONG])
 def test_a_page_shows_what_its_commands_print_today(page: str, tmp_path: Path) -> None:
     """`python -m tests.pages` writes the pages that differ."""
@@ -154,7 +154,7 @@ def test_a_notebook_shows_what_its_cells_give_today(path: Path) -> None:
     assert executed(notebook) == kept
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(10)
 def test_the_pages_are_built_without_a_warning(tmp_path: Path) -> None:
     """Pages are read and their references resolved; only `make docs` writes HTML."""
     switches = ["-q", "-W", "-E", "-b", "dummy", "-c", str(ROOT / "docs")]

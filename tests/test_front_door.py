@@ -30,7 +30,7 @@ def test_a_name_that_is_not_there_is_said_like_any_other() -> None:
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_solve_and_run_are_functions_whatever_was_imported_first() -> None:
     code = (
         "import slipstick.method.closed_form, slipstick.study.run; from slipstick import run,"

@@ -163,7 +163,7 @@ assert "until: 0.25" in dump(load("slow.yaml"))
 """
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(10)
 def test_a_package_adds_a_step_a_discipline_and_a_method(tmp_path: Path) -> None:
     texts = {"__init__": TABLES, "until": UNTIL, "alone": ALONE, "siro": SIRO}
     modules = {f"attempts/{name}.py": text for name, text in texts.items()}

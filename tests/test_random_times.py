@@ -165,7 +165,7 @@ def expected_maximum(times: list[tuple[float, float]]) -> float:
     return float(integrate.quad(beyond, 0, 200, limit=500, points=[mean for mean, _ in times])[0])
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("count", [2, 5, 30])
 @pytest.mark.parametrize("scv", [1.0, 0.5, 0.25, 0.01])
 def test_times_of_one_distribution(count: int, scv: float) -> None:
@@ -335,7 +335,7 @@ def _sampled_end(
     return float(ends.max(axis=1).mean())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("scv", "kinds", "half", "most"),
     [

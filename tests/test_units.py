@@ -72,7 +72,7 @@ def in_pint(unit: str, base: str) -> Fraction:
     return Fraction(registry()(f"1 {unit}").to(base).magnitude)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("unit", of(TIME))
 def test_times_are_those_of_pint(unit: str) -> None:
     assert UNITS[unit][0] == in_pint(unit, "s")

@@ -70,7 +70,7 @@ WORDS_OF_THE_FIELD = (
 
 
 # A search of the list reads each shipped file, and one of the glossary a page.
-@pytest.mark.turns(3)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("command", "words"),
     [

@@ -368,7 +368,7 @@ sample:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     ("questions", "names_on_terminal"),
     [
@@ -524,7 +524,7 @@ def test_a_study_whose_cases_have_no_common_base_is_reported(slip: Run) -> None:
     assert "adding-numbers" in out
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_of_many_points_the_table_is_named_instead(slip: Run) -> None:
     Path("s.yaml").write_text(
         study("vary: {machine.network.adapter: {from: 1 us, to: 2 us, count: 10001}}")
@@ -572,7 +572,7 @@ def test_a_run_refuses_a_folder_with_files_of_others_before_it_solves(slip: Run)
     assert slip("run", "s.yaml", "--out", "found").status == 0
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(10)
 def test_links_that_lead_in_a_circle_are_named(slip: Run, tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to("circle")
     for arguments in (
@@ -587,6 +587,7 @@ def test_links_that_lead_in_a_circle_are_named(slip: Run, tmp_path: Path) -> Non
     assert (tmp_path / "circle").is_symlink()
 
 
+@pytest.mark.turns(6)
 def test_a_run_into_the_current_folder_leaves_it(slip: Run) -> None:
     Path("s.yaml").write_text(study(base="{model: lock-and-bus}"))
     for _ in range(2):
@@ -616,7 +617,7 @@ def ended(*_: object) -> None:
     raise RuntimeError("ended")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_single_file_that_cannot_be_written_whole_is_named_and_as_it_was(
     slip: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -704,6 +705,7 @@ def test_a_full_output_is_named_once_with_status_2(tmp_path: Path, options: list
     assert ended.stderr.count(b"No space left") == ended.stderr.count(b"\n") == 1
 
 
+@pytest.mark.turns(6)
 def test_an_ascii_terminal_gets_every_word(tmp_path: Path) -> None:
     text = activity(
         "{name: work, delay: 3 \N{MICRO SIGN}s}",
@@ -819,7 +821,7 @@ def test_nothing_is_imported_before_an_interrupt_is_handled() -> None:
 # What is loaded
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     "command",
     [
@@ -860,7 +862,7 @@ def test_help_reads_no_format(tmp_path: Path) -> None:
     assert loaded(["--help"], {"pydantic", "yaml"}, tmp_path) == "[] 0"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     "command",
     [
@@ -1023,7 +1025,7 @@ def hostile(payload: str) -> dict[str, tuple[str, bool]]:
     }
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("payload", sample(PAYLOADS, least=12))
 def test_no_payload_is_executed(slip: Run, tmp_path: Path, payload: str) -> None:
     marker = tmp_path / "marker"
@@ -1099,7 +1101,7 @@ def test_what_is_large_or_no_text_gets_a_short_answer_soon_and_in_little_memory(
         os.remove(tmp_path / "0.yaml")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_terminal_that_goes_away_is_no_error(tmp_path: Path) -> None:
     script = f"{sys.executable} -m slipstick list >&-"
     done = subprocess.run(
@@ -1123,7 +1125,7 @@ def test_limits_are_kept_in_the_command_of_a_report(
     assert "up to date" in capsys.readouterr().out
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(10)
 @pytest.mark.parametrize("closed", ["2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"])
 def test_closed_standard_streams_are_no_error(closed: str, tmp_path: Path) -> None:
     Path(tmp_path, "s.yaml").write_text(study(base="{model: lock-and-bus}"))
@@ -1187,6 +1189,7 @@ class Terminal(StringIO):
         return True
 
 
+@pytest.mark.turns(6)
 def test_long_work_on_a_terminal_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a file or a pipe, and for short work, nothing is written."""
     monkeypatch.setattr(console, "FIRST_PROGRESS", 1)

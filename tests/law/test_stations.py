@@ -491,7 +491,7 @@ TWO = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("preempt", [False, True])
 def test_priorities_against_a_queue_served_customer_by_customer(preempt: bool) -> None:
     runs = [queue(seed, first_of_the_highest, preempt) for seed in range(4)]

@@ -95,7 +95,7 @@ def moved(browser: Browser, model: str, found: LiveModel, index: int, place: int
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_closed_form_runs_in_the_browser(browser: Browser, tmp_path: Path) -> None:
     found = live_model({"model": read_value("my-program", "model")})
     page = tmp_path / "page.html"
@@ -114,7 +114,7 @@ def test_a_closed_form_runs_in_the_browser(browser: Browser, tmp_path: Path) -> 
     nothing_went_wrong(browser)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_what_a_page_shows_is_what_its_numbers_say(browser: Browser, tmp_path: Path) -> None:
     found = live_model({"model": read_value("my-program", "model")})
     page = tmp_path / "page.html"
@@ -301,7 +301,7 @@ def pressed(browser: Browser, key: str, number: int) -> None:
         )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_tab_key_reaches_every_control_and_shows_where_it_is(
     width: int, browser: Browser, tmp_path: Path
@@ -353,7 +353,7 @@ return worst;
 })()"""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_stands_out_from_its_ground(
     scheme: str, browser: Browser, tmp_path: Path
@@ -418,7 +418,7 @@ def test_a_curve_without_ranges_has_no_band(browser: Browser, tmp_path: Path) ->
     assert browser.value('document.querySelector("#curve .band") === null')
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_pictures_of_a_report_fit_a_telephone(browser: Browser, tmp_path: Path) -> None:
     assert main(["run", "memory-expansion", "--out", str(tmp_path / "found")]) == 0
     assert not [*(tmp_path / "found").glob("*.narrow.png")]

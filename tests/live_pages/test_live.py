@@ -154,7 +154,7 @@ def test_a_page_computes_what_python_does(engine: quickjs.Context) -> None:
     assert {name: each for name, each in apart.items() if not each <= 1e-12} == {}
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_page_has_the_derivatives_of_python(engine: quickjs.Context) -> None:
     for tape in [*(Tape([each]) for each in EVERYTHING), *closed_forms().values()]:
         values = {name: float(each[0]) for name, each in around(tape, 3).items()}
@@ -479,7 +479,7 @@ def test_a_slow_rate_is_written_in_a_minute_or_an_hour(
     assert quantity(value, "1/s") == text
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_grid_over_the_limits_leaves_the_answers_fixed(tmp_path: Path) -> None:
     """Chains of all points together are over the limit; no input is blamed for it."""
     path = tmp_path / "press.yaml"
@@ -522,7 +522,7 @@ def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
     assert max(len(page), len(told)) <= MOST_PAGE_BYTES
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_sliders_keep_an_exact_answer_exact() -> None:
     """One processor at a bus waits for nobody, two may: so their number is no slider."""
     settings = {

@@ -230,7 +230,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
     return use_made_times(monkeypatch)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_machine_is_valid_and_compared_with_itself_later(
     made: type[FakeCalibration],
     tmp_path: Path,
@@ -295,7 +295,7 @@ def test_what_cannot_be_calibrated_is_refused(
     assert message in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("size", [1 << 16, 1 << 18, 1 << 20])
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 def test_kernels_read_no_element_outside_their_memory(

@@ -123,7 +123,7 @@ def test_files_and_commands_have_them_by_name(
 STREAM = Parameter("arrivals", RATE, 0.5)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_stream_fills_a_station_as_the_same_network_does() -> None:
     served = service("disk", 1.0, scv=1.0)
     impatient = attempt(service("disk", 1.0, name="try", scv=1.0), patience=2.0)
@@ -202,7 +202,7 @@ def in_bursts(duration: float, rate: float = 0.1, rate_in_bursts: float = 2.0) -
     return open_model(visit, Parameter("rate", RATE, rate), pattern=pattern)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_bursts_at_an_activity_are_those_of_a_network() -> None:
     by_bursts = in_bursts(3.0, rate_in_bursts=1.5)
     same = network(

@@ -166,7 +166,7 @@ def test_the_chain_of_several_customers_equals_simulation(name: str, kind: str) 
             assert_near(simulated, value, truth)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("method", ["markov-chain", "simulation"])
 def test_a_breaker_that_never_opens_changes_nothing(method: str) -> None:
     settings = Simulation(seed=3, events=20_000, precision=1e-9)

@@ -369,7 +369,7 @@ def test_a_model_has_the_construct_of_its_example_alone(construct: str) -> None:
     assert construct not in example.without.constructs
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("construct", EXAMPLES)
 def test_the_chain_equals_simulation(construct: str) -> None:
     model = EXAMPLES[construct]().model
@@ -379,7 +379,7 @@ def test_the_chain_equals_simulation(construct: str) -> None:
         assert SIMULATION in construct_known
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("construct", EXAMPLES)
 @pytest.mark.parametrize("method", KNOWN)
 def test_every_method_is_right_or_refuses_by_name(construct: str, method: str) -> None:

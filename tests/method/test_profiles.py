@@ -89,7 +89,7 @@ def chain_of_day() -> Array:
     return stages(RATES_OF_STEPS, 60)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("kernel", ["plain", "compiled"])
 def test_a_queue_equals_the_equations_of_its_chain(chain_of_day: Array, kernel: str) -> None:
     if kernel == "compiled" and not can_compile():

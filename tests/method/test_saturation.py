@@ -175,7 +175,7 @@ def test_what_a_stream_with_a_picked_part_holds_is_known(is_inside: bool) -> Non
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_stream_that_only_picks_between_saturated_stations_is_refused() -> None:
     """Two servers of 2.5 s do 0.8 a second, and 1 arrives; no load is known before the run."""
     branches = pick(service("left", 2.5, scv=1.0), service("right", 2.5, scv=1.0))
@@ -195,7 +195,7 @@ def test_a_profile_that_brings_more_than_leave_is_refused(rate: float, is_refuse
     assert message.startswith("customers arrive faster than they leave: 1 in a s") == is_refused
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(10)
 @pytest.mark.parametrize(("rate", "is_refused"), [(1.1, True), (0.6, False)])
 def test_bursts_that_bring_more_than_leave_are_refused(rate: float, is_refused: bool) -> None:
     """Of six permits half of the customers take two for 0.8 s, half three for 0.4 s, in order of

@@ -133,7 +133,7 @@ def test_an_activity_follows_them_too(length: float) -> None:
     assert is_near(answer, "wait[desk]", length * 30 / 22 - 1)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_first_rank_does_not_see_the_others(length: float) -> None:
     """At a station that interrupts, customers of the first rank are served as if alone."""
     first = service("desk", 1.0, scv=1.0, rank=3)

@@ -115,7 +115,7 @@ def verdict(answer: Answer) -> str:
     return answer.check.word if answer.check else ""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("make", [unlike_visits, held_before_a_barrier])
 def test_a_wrong_mean_value_is_replaced_and_the_answer_says_so(make: Any) -> None:
     model = make()
@@ -191,7 +191,7 @@ def test_a_named_method_is_not_looked_at_nor_where_it_is_switched_off() -> None:
         assert answer.method == "mean-value"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(10)
 def test_few_points_are_looked_at_and_all_where_one_differs() -> None:
     plain = solve("lock-and-bus", {"population.processors": range(2, 32)})
     verdicts = [str(check) for check in plain.provenance.checks.values()]
@@ -444,7 +444,7 @@ def test_a_look_at_long_cycles_goes_on_if_enough_may_end(steps: int, verdict: st
     assert (look.verdict, look.events < 80_000) == (verdict, verdict == UNSETTLED)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(10)
 def test_a_program_of_rare_events_is_simulated_longer_before_it_stays_unchecked() -> None:
     """125 replications of 160 events are short of the 375 that its rare step asks for; 500 are
     enough.
@@ -587,6 +587,7 @@ def pipelines_of_a_stream() -> Model:
     return open_model(repeat(3, pipeline(stages, items=6, name="pipe")), 0.0107)
 
 
+@pytest.mark.turns(6)
 def test_a_suspicion_that_a_look_leaves_open_is_decided_by_the_usual_simulation() -> None:
     """A look is 8 % off, within its interval; the usual simulation of some 0.5 million events tells
     which is right, also where the look was far off by chance.

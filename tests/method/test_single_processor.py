@@ -34,7 +34,7 @@ def value(answer: Answer, name: str = "time") -> float:
     return found
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("method", ["mean-value", "simulation"])
 def test_it_is_the_time_alone_divided_by_the_time_among_others(method: str) -> None:
     alone, among = (

@@ -244,7 +244,7 @@ Desk = tuple[int, int, str]
 """The number of small and large customers that hold permits, and the line of those that wait."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(8)
 def test_permits_taken_together_are_granted_in_the_order_of_arrival() -> None:
     """Of four permits 60 % of the customers take one for 0.5 s, the others three for 0.4 s. The
     first that waits is passed by none, also where its permits are not enough for it and for another

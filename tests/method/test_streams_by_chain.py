@@ -99,7 +99,7 @@ def chain(model: Model) -> Answer:
     return solve(model, method=MARKOV_CHAIN)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_simulation_has_the_values_of_the_chain(name: str) -> None:
     exact = chain(MODELS[name])
@@ -113,6 +113,7 @@ def test_a_simulation_has_the_values_of_the_chain(name: str) -> None:
         assert simulated.account[label] == pytest.approx(seconds, rel=0.05, abs=0.01), label
 
 
+@pytest.mark.turns(6)
 def test_one_server_has_the_time_of_the_formula() -> None:
     for load in (0.1, 0.5, 0.9, 0.95):
         answer = chain(arriving(DESK, load))
@@ -211,7 +212,7 @@ def test_more_customers_than_can_be_served_are_refused(load: float) -> None:
     assert isinstance(refusal.value.args[0], Saturated)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_many_customers_at_a_load_below_one_are_no_saturation() -> None:
     """Of M/M/infinity before M/M/1 the probabilities rise up to 15 customers: the answer has a
     formula by Burke's theorem.
@@ -244,7 +245,7 @@ def test_a_stream_without_customers_beside_processors_has_no_time() -> None:
     assert not {"time[calls]", "response_time[calls]"} & answer.values.keys()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(10)
 def test_a_point_without_an_answer_leaves_the_others_theirs() -> None:
     """Which tries fail is known only from the chain, so that no load refuses the last point."""
     visit = attempt(DESK, patience=0.5, retries=3, back_off=1.0)

@@ -245,7 +245,7 @@ def twin(threads: list[list[Step]], resources: dict[str, Resource], rounds: int)
     return Program([steps * rounds for steps in threads], held, units)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("first", range(0, 300, 100))
 def test_the_account_is_that_of_threads(first: int) -> None:
     dead = 0

@@ -75,7 +75,7 @@ def drawn(kind: str, seed: int) -> Model:
     return grouped_model(groups, resources=resources)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("seed", range(3 if PART >= 1 else 1))
 @pytest.mark.parametrize("kind", RESOURCES)
 def test_the_chain_is_what_is_simulated(kind: str, seed: int) -> None:

@@ -73,7 +73,7 @@ def test_a_queue_is_that_of_matrix_exponentials() -> None:
         assert of_network["probability[desk,0]"][index] == pytest.approx(present[0], rel=1e-5)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("number", [1, 3, 9])
 def test_the_time_until_a_queue_is_long_is_an_integral_of_matrix_exponentials(number: int) -> None:
     """The mean is the integral of P(not yet), here in steps of 0.01 s with their middles."""

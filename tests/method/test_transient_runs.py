@@ -71,7 +71,7 @@ def locked() -> Model:
     return closed_model(delay(2.0, name="think", scv=1.0) >> held, processors=4)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(10)
 @pytest.mark.parametrize("moment", [0.5, 4.0, 40.0])
 def test_lengths_and_probabilities_are_those_of_the_chain(moment: float) -> None:
     for model, place in ((bank(6), "bank"), (locked(), "door")):
@@ -93,14 +93,14 @@ def test_times_until_a_number_are_those_of_the_chain() -> None:
         assert is_near(simulated(model, name)[name], time_until(model, place, number))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_backlog_of_a_file_is_that_of_the_argument() -> None:
     assert time_until(bank(8), "bank", 0) == pytest.approx(
         time_until(bank(0), "bank", 0, backlog=8), rel=1e-9
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(10)
 def test_bursts_and_profiles_begin_as_in_the_chain() -> None:
     stations = {"bank": station(service={"payments": 1.0}, servers=2)}
     bursts = open_class(0.2, burst_arrivals=4.0, burst_time=5.0, quiet_time=10.0)
@@ -131,7 +131,7 @@ def length_by_schedule(moment: float, backlog: int, rate: float, most: int = 80)
     return float(chances @ np.arange(most + 1))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(10)
 def test_servers_off_duty_at_the_start_are_away() -> None:
     """The last part before time 0 has one server: the second is off duty until 4 s."""
     desk = network({"calls": open_class(0.7, backlog=5)}, {"desk": station(service={"calls": 1.0})})
@@ -173,7 +173,7 @@ def test_constant_times_that_no_chain_has_are_simulated_by_default() -> None:
     assert columns["low[queue_length[desk]]"].tolist() == [8.0, 1.0]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_same_seed_gives_the_same_estimate() -> None:
     name = "queue_length_at[bank,4]"
     few = Simulation(seed=8, events=20_000)

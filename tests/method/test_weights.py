@@ -250,7 +250,7 @@ def two_servers(weights: dict[str, Any], servers: int = 2) -> QueueingNetwork:
     return network(users, {"cpu": cpu})
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("weights", [(4.0, 0.5), (1.5, 1.0), (3.0, 1.0)])
 def test_two_servers_are_shared_as_the_balance_by_hand_says(weights: tuple[float, float]) -> None:
     model = two_servers(dict(zip(WEIGHTS, weights, strict=True)))

@@ -224,7 +224,7 @@ def routed(seed: int, members: Any, discipline: str, service_of_b: float) -> Que
     return network({}, stations, chains=chains, routing=routes)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("discipline", ["fcfs", "priority", "lcfs"])
 def test_routes_between_classes_are_choices_and_geometric_repetitions(

@@ -98,7 +98,7 @@ def test_a_period_cut_into_equal_ones_has_the_band_of_the_whole() -> None:
     assert bands[0][1, 2] / bands[0][0, 2] == pytest.approx(np.exp(2 * 1.645), rel=0.03)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("base", [2010.0, 2026.0])
 @pytest.mark.parametrize("cut", [False, True])
 def test_the_band_grows_after_the_last_period_by_a_rate_that_walks(base: float, cut: bool) -> None:

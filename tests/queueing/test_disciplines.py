@@ -54,7 +54,7 @@ def one_server(discipline: str, load: float, scv: float) -> Plan:
     return builder.plan()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(10)
 @pytest.mark.skipif(not AVAILABLE, reason="plain Python is too slow for so many cycles")
 @pytest.mark.parametrize("discipline", SECOND_MOMENT)
 @pytest.mark.parametrize(("load", "scv", "third"), [(0.5, 1.0, 6.0), (0.4, 0.0, 1.0)])
@@ -101,7 +101,7 @@ class TestMeans:
                 == solve(of("fcfs"), method=method).values
             )
 
-    @pytest.mark.turns(5)
+    @pytest.mark.turns(8)
     def test_classes_that_differ_are_simulated_as_the_chain_says(self, discipline: str) -> None:
         cpu = station(service={"a": 1.0, "b": 3.0}, scv={"b": 0.5}, discipline=discipline)
         model = network({"a": closed_class(3, 1.0), "b": closed_class(2, 1.0)}, {"cpu": cpu})

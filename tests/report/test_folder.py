@@ -137,7 +137,7 @@ def read_a_missing_file(target: Path) -> None:
 # Kills, and two runs at once
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(10)
 def test_a_kill_before_each_operation_leaves_a_report_that_is_whole_or_recognized(
     tmp_path: Path,
 ) -> None:
@@ -148,7 +148,7 @@ def test_a_kill_before_each_operation_leaves_a_report_that_is_whole_or_recognize
     assert (tmp_path / "report" / FOREIGN).read_text() == "mine"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_kill_at_any_moment_leaves_a_report_that_is_whole_or_recognized(tmp_path: Path) -> None:
     target, moments = tmp_path / "report", random.Random(1)
     for turn in range(5):

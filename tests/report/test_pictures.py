@@ -473,7 +473,7 @@ def test_drawing_leaves_the_users_settings_as_they_were() -> None:
     assert figure.axes[0].get_facecolor() == (1.0, 1.0, 1.0, 1.0)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_drawing_never_loads_the_global_interface() -> None:
     program = (
         "import sys, matplotlib, slipstick_pictures.pictures\nfrom slipstick_pictures.look import"

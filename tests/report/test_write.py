@@ -76,7 +76,7 @@ def test_the_inputs_word_for_word(tmp_path: Path) -> None:
     assert _inputs(tmp_path / "demo") == INPUTS_TEXT
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     write(SMALL_RESULTS, STUDY, tmp_path / "one", COMMAND)
     write(SMALL_RESULTS, STUDY, tmp_path / "two", COMMAND)

@@ -200,7 +200,7 @@ def test_first_phases_of_several_rounds_wait_as_simulated() -> None:
         assert number(formula, name) == pytest.approx(number(run, name), rel=0.15)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(("slots", "rate"), [(12.0, 8.6), (6.0, 3.6)])
 def test_waits_for_a_place_are_as_simulated(slots: float, rate: float) -> None:
     """A third of the customers wait, for four times a first phase in the mean."""
@@ -214,7 +214,7 @@ def test_waits_for_a_place_are_as_simulated(slots: float, rate: float) -> None:
         assert number(formula, name) == pytest.approx(number(run, name), rel=most)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(8)
 def test_groups_that_wait_for_a_place_are_as_simulated() -> None:
     """Long first phases bring second phases in groups: without these a tenth too few waited."""
     values = {**lengths(7980, 247, 3092), "parameters.slots": 7.0, "parameters.rate": "1 /s"}
@@ -261,6 +261,7 @@ def test_units_of_short_second_phases_take_as_long_as_simulated(
         assert number(formula, name) == pytest.approx(number(run, name), rel=most)
 
 
+@pytest.mark.turns(6)
 def test_second_phases_begin_in_groups() -> None:
     """The number that begins in many rounds has the variance of its mean over (1 - X P)^2, here of
     rounds of 1 s and 1 s more for each of 0.5 arrivals a second that came in the round before.
@@ -430,7 +431,7 @@ def run_at_once(customers: int, tokens: float) -> BatchServer:
     return replace(model, customers=once)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(("customers", "tokens"), [(8, 8192), (24, 8192), (24, 1024)])
 def test_first_phases_that_begin_at_once_end_with_their_rounds(
     customers: int, tokens: float
@@ -515,7 +516,7 @@ def test_shares_of_what_has_time_in_its_unit_add_up_to_one(
         assert sum(timed) == pytest.approx(1.0, abs=0.01), name
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     ("name", "value"), [("launch", 30e-6), ("prompt", 1024.0), ("output", 300.0)]
 )

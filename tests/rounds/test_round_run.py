@@ -22,7 +22,7 @@ def affine(fixed: float, more: float) -> RoundServer:
     return RoundServer(lambda rounds: np.array([[fixed + more * rounds.customers[0]]]))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("batching_delay", [0.0, 0.25])
 def test_a_closed_chain_is_the_simulation(batching_delay: float) -> None:
     random, visits = np.random.default_rng(71), 25_000
@@ -35,7 +35,7 @@ def test_a_closed_chain_is_the_simulation(batching_delay: float) -> None:
     assert times.mean() == pytest.approx(means.response_time, rel=0.02)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("batching_delay", [0.0, 0.2])
 def test_an_open_chain_is_the_simulation(batching_delay: float) -> None:
     random, visits = np.random.default_rng(72), 25_000

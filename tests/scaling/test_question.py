@@ -94,7 +94,7 @@ def test_each_size_gives_what_it_is_to_keep_when_solved_alone(folder: Path) -> N
     assert found.ways["fixed-size"]["parameters.items"].tolist() == [4096.0] * 4
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_fastest_number_is_the_one_that_solving_all_finds(folder: Path) -> None:
     found = scaling()
     times = {count: alone(count, 4096)["time"] or 0.0 for count in range(2, 65)}
@@ -216,7 +216,7 @@ def test_json_and_the_table_have_the_same_numbers(
     assert rows[1]["scalability[4] [1]"] == ""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_classical_programs_grow_as_published() -> None:
     """Grama, Gupta and Kumar, 1993; Gupta and Kumar, 1993: from the shipped activities, at 50 %."""
     found = {
@@ -542,7 +542,7 @@ scale:
 """
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("verdict", [AGREED, REPLACED])
 def test_trial_sizes_are_looked_at_only_where_a_look_rejects_an_answer(
     verdict: str, folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -231,7 +231,7 @@ def activity(resource: Document, *steps: Document, machine: str = "") -> Documen
     }
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("step", steps())
 def test_each_step_with_each_resource(step: str) -> None:
     documents = list(activities(step))

@@ -17,7 +17,7 @@ from tests.specs import activity, study
 MUTATED, PLANTED, LONGEST = 80, 110, 40_000
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_no_mutated_spec_gives_anything_but_a_kind_or_problems_with_a_line(tmp_path: Path) -> None:
     chance, seen = random.Random("a sample of mutations"), set()
     for _ in range(MUTATED):

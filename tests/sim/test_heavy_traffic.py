@@ -77,7 +77,7 @@ def test_closed_groups_are_left_out() -> None:
     assert half_widths(builder.plan(), 1e5, 0.9) == {}
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_intervals_of_short_runs_near_saturation_hold_the_mean() -> None:
     # Of 24 intervals of 90 % about 21 hold it; of those without the least width some 17 did.
     plan = open_station(0.9)

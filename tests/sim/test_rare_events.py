@@ -102,7 +102,7 @@ def test_both_branches_of_equal_times_need_no_cycles() -> None:
     assert fewest_cycles(program(write), 0) == 0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("seed", range(3))
 def test_equal_replications_are_not_precise_before_a_rare_branch(seed: int) -> None:
     # Thirty equal replications, as three of four seeds give, said "1.0 to 1.0, precise".
@@ -150,7 +150,7 @@ def test_classes_that_change_are_followed_over_their_cycles() -> None:
     assert fewest_cycles(builder.plan(), 0) == pytest.approx(FEWEST_EVENTS_SEEN / 0.001, rel=0.02)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 def test_a_short_check_says_nothing_before_a_rare_branch() -> None:
     plan = program(lambda builder: fault(builder, 1e-4, time=1e4))
     look = check_by_short_run(plan, {0: Expected(2.0, 0.05)}, 20_000)

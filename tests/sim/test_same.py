@@ -48,7 +48,7 @@ def test_of_generated_models(model: Model) -> None:
     check_same(flatten(model).plan)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(open_models())
 def test_of_open_models(model: Model) -> None:

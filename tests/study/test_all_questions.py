@@ -136,7 +136,7 @@ def test_every_question_has_a_sentence_and_tables_that_say_how_each_row_was_comp
                     assert set(method.split(" and ")) <= KNOWN, (key, method)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_every_row_of_the_table_and_every_answer_of_json_says_its_method(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,7 +155,7 @@ def test_every_row_of_the_table_and_every_answer_of_json_says_its_method(
                 assert row["exact"] in ("yes", "no") or row["failed"], row
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_page_begins_with_what_was_found_and_ends_with_the_inputs(folder: Path) -> None:
     assert main(["run", "study.yaml", "--out", "here"]) == 0
     assert printed_lines(Path("here/report.md").read_text()) <= PAGE_LINES

@@ -460,7 +460,7 @@ def test_a_cluster_that_is_not_there_is_told(
 REPLICATED = Simulation(seed=2, cycles=6000, replications=4, kernel="plain")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: Path) -> None:
     (block,) = blocks(5)
     block = replace(

@@ -207,7 +207,7 @@ pictures:
 """
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("samples", [0, 16] if PART >= 1 else [4])
 def test_every_question_shows_the_intervals_of_what_is_simulated(
     folder: Path, capsys: pytest.CaptureFixture[str], samples: int

@@ -98,7 +98,7 @@ def test_a_path_in_an_option_starts_from_the_current_folder(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_two_files_of_one_name_have_a_hash_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -263,7 +263,7 @@ def test_a_file_of_a_machine_of_a_year_is_not_compared_with_the_keys_of_a_machin
     ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_each_case_starts_in_the_year_of_its_machine_and_all_are_projected(folder: Path) -> None:
     Path("new.yaml").write_text(
         MACHINE.replace("kind: KIND, ", "kind: gpu-bf16, ")

@@ -139,7 +139,7 @@ def test_options_of_the_text_are_refused_beside_json(
     assert not path.exists()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_choice_is_the_best_of_what_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slipstick_rates.series.TRIED_DAMPINGS", (0.06, 0.07))
     monkeypatch.setattr("slipstick_rates.series.TRIED_WALKS", (0.02, 0.04))

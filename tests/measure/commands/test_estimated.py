@@ -144,6 +144,7 @@ def test_a_cause_that_is_absent_on_one_core_is_fitted_on_the_others(
     assert "no cell of MPI time is above 0" in capsys.readouterr().err
 
 
+@pytest.mark.turns(6)
 def test_few_rows_do_not_blame_a_base_with_the_causes(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,7 +67,7 @@ def test_limits_that_are_not_reached_are_said_to_be_the_end_of_the_search(
     assert ", at 85 processors, the largest number examined." in first
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_model_with_free_parameters_is_fitted_and_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -108,7 +108,7 @@ def test_the_size_needed_has_an_interval_that_holds_the_truth(by: str, efficienc
         assert needed.low == pytest.approx(size_of(1 / (1 + lost(efficiency) / ratio)), rel=1e-6)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_efficient_processors_have_the_interval_of_the_predicted_efficiency() -> None:
     """On as many processors as the interval begins with, even the low end of the efficiency reaches
     the goal; on one more it does not; and the high end accordingly.

@@ -22,7 +22,7 @@ ENOUGH = {18: 12, 8: 5}
 `benchmarks/fit_coverage.py --draws` measures the rate itself."""
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("name", "sets"), [("coherency", 18), ("p log p latency", 18), ("lock", 8)]
 )

@@ -400,7 +400,7 @@ def ocean_time(p: Array) -> Array:
     return 2380 / p + 21 + 3.1 * np.log2(p) + 0.55 * p
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("seed", range(6))
 def test_laws_beside_the_best_one_of_the_smaller_rows_predict(seed: int) -> None:
     """Of a serial part with a term in log2 p and one in p, several laws are near the best."""
@@ -442,7 +442,7 @@ def test_a_law_that_misses_the_rows_is_left_out_and_named() -> None:
     assert f"; {best.name} is left out: it misses the largest rows" in compared.verdict()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("noise", [0.002, 0.03])
 def test_limits_are_stated_up_to_a_useful_prediction(noise: float) -> None:
     p = np.repeat([1.0, 2, 4, 8, 12], 3)

@@ -104,7 +104,7 @@ def test_a_truth_comes_back_with_its_units(tmp_path: Path) -> None:
     assert "No group was left out" in estimation_text(estimated)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_noise_is_assumed_where_no_row_is_left_over(tmp_path: Path) -> None:
     """Two rows meet two parameters exactly, which says nothing of their noise; of few rows the
     intervals are those of Student.

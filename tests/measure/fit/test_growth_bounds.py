@@ -178,7 +178,7 @@ def test_elasticities_go_on_growing_up_to_that_of_a_lock_with_costs_of_pairs() -
     assert longest(steep, 64) == pytest.approx(steep[-1] * 2**3 / 64, rel=1e-6)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("seed", [91011, 91033])
 def test_a_lock_that_slows_with_pairs_is_held_or_refused(seed: int) -> None:
     """Laws took these rows for a queue that saturates, and were 22 to 152 % off."""

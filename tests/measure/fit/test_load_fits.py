@@ -97,7 +97,7 @@ def users_test(demands: tuple[float, ...], counts: tuple[int, ...]) -> LoadTest:
     return LoadTest("users.csv", tuple(rows))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_users_who_think_are_those_of_a_closed_network() -> None:
     found = fit_loads(users_test((0.01,), (5, 40, 80, 100)), [150.0])
     assert found.think == pytest.approx(1.0)

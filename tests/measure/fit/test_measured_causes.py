@@ -46,7 +46,7 @@ def test_the_law_with_the_causes_finds_the_truth_without_noise() -> None:
     assert fastest[0] == round(196 * np.log(2) / 0.6)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("seed", range(6))
 def test_noise_of_two_percent_leaves_the_answer(seed: int) -> None:
     """The law of the causes leads, or the first line says which law lacks a term."""
@@ -72,7 +72,7 @@ def test_a_chosen_law_without_a_term_is_not_believed_beyond_the_rows() -> None:
     assert "nor for the growth of mpi, which the law has no term for" in fitting.warnings[0]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("cost", [np.full(len(P), 2.0), 3 * (1 - 1 / P), 40 / P])
 def test_causes_that_do_not_grow_change_nothing(cost: np.ndarray) -> None:
     """A constant, one that levels off, and one that is shared: Amdahl's law has room for them."""
@@ -100,7 +100,7 @@ def test_a_cause_that_grows_as_no_form_has_no_law_but_is_told() -> None:
     assert "as no simple power or logarithm" in comparison.finding_on_causes
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(10)
 def test_a_table_with_a_column_of_a_cause(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

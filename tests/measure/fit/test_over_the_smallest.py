@@ -33,7 +33,7 @@ def _last_efficient(base: int, goal: float) -> int:
     return max(p for p in range(base, 2000) if base * _time(base) >= goal * p * _time(p))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("smallest", [48, 144])
 def test_a_law_is_efficient_over_the_smallest_number_measured(
     smallest: int,

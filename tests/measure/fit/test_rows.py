@@ -77,7 +77,7 @@ def test_a_weak_table_that_begins_above_one() -> None:
     assert "efficiency over p = 2 falls below 75 % between p = 8 (85.9 %)" in rows.sentences()[0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("seed", range(71, 74))
 def test_a_limit_that_begins_in_the_last_row_is_no_law(seed: int) -> None:
     """A shared limit of 70 s that begins between 8 and 16 of 16 processors."""
@@ -105,7 +105,7 @@ def test_the_node_is_asked_for_unless_it_is_known(domain: dict[str, int], cause:
     assert cause in warning
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_scatter_that_repetitions_do_not_have_is_no_law() -> None:
     time = np.array([10.0, 9.0, 4.0, 4.5, 1.0])
     assert "no law describes these rows" in fits(timings(POWERS, time)).verdict
@@ -121,7 +121,7 @@ def test_a_prediction_of_no_use_is_refused_with_what_to_measure() -> None:
     assert found.next_runs_text() == "24 and 32"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_saturating_maximum_is_found_where_rows_show_it() -> None:
     p = np.array([1.0, 2, 4, 8, 12, 16, 24, 32])
     truth = np.maximum(700 / p, 70) + 300 / p
@@ -209,7 +209,7 @@ def repair_knee(count: float) -> float:
     return count / (1 - blocked)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("limit", [0.0, 70.0])
 def test_only_rows_that_a_law_describes_have_intervals_and_limits(limit: float) -> None:
     """With a shared limit of 70 s that begins in the last row, and without it."""

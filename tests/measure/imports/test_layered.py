@@ -134,7 +134,7 @@ def test_a_published_model_has_its_printed_throughput(name: str, tmp_path: Path)
     assert solve(model)["throughput"] == pytest.approx(printed, rel=error)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_graph_of_activities_is_a_nesting_of_steps(tmp_path: Path) -> None:
     """By hand, of one user alone: 4 + .2, .05, two branches side by side, .05 + 3 x .025 + .01,
     a choice, and reply.

@@ -439,7 +439,7 @@ def test_a_study_and_the_command_give_the_same_fits(
     assert "throughput that rises no further" in of_study.warnings[-1]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_largest_speedup_is_told_only_if_the_laws_that_describe_the_rows_agree_on_it(
     tmp_path: Path,
 ) -> None:

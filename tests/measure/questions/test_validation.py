@@ -188,7 +188,7 @@ def test_no_error_of_what_ships_grows() -> None:
         assert not has_grown(name, errors), name
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", GATED)
 def test_no_error_grows_by_a_change_of_the_code(name: str) -> None:
     """The report is rebuilt only by `make thorough`, so that the test of it alone does not see a

@@ -89,7 +89,7 @@ def test_names_of_nested_permits_do_not_matter() -> None:
     assert times[0] >= 30 * 0.12 / 2
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_many_processors_wait_for_the_outermost_permits() -> None:
     (time,) = MeanValue(nested_permits("threads", "connections", 11_000)).times({})
     # Ten at a time go round between the processor and the database: a chain of how many are at the

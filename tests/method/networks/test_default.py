@@ -91,7 +91,7 @@ def test_an_approximation_with_a_large_error_is_simulated_and_one_that_is_named_
     assert solve(model, method="linearizer").method == "linearizer"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_points_of_one_sweep_have_the_method_that_each_needs() -> None:
     names = {"a": 1.0, "b": 2.0}
 

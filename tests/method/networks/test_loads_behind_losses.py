@@ -50,7 +50,7 @@ def impatient(second: NetworkStation) -> QueueingNetwork:
     return network({"calls": open_class(2.0)}, {"first": first, "second": second})
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_station_behind_losses_is_not_refused_for_what_never_comes() -> None:
     """Six calls a minute would keep the survey busy for 1.5 s of a second; M/M/5/10 serves 3.3."""
     chained = solve(operators(30.0), method="markov-chain")
@@ -77,7 +77,7 @@ def test_classes_that_wait_lower_what_comes_behind() -> None:
     assert answer["utilization[second]"] == pytest.approx(0.8 * served, rel=0.03)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     "model",
     [operators(70.0), routed(1.9, "full"), impatient(station(service={"calls": 1.9}))],

@@ -185,7 +185,7 @@ def test_a_chain_that_is_too_large_is_refused_with_its_size() -> None:
     )
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(10)
 @pytest.mark.parametrize(
     ("blocking", "words"),
     [

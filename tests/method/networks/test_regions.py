@@ -81,7 +81,7 @@ def within(answer: Answer, name: str, exact: float | None, widths: float = 2.0) 
     return abs(value.value - exact) <= widths * (value.high - value.value) + 1e-9
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     "regions",
     [
@@ -356,7 +356,7 @@ def _cell(customers: int, places: int) -> QueueingNetwork:
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("places", [1, 2, 3])
 @pytest.mark.parametrize("kernel", ["plain", "compiled"][: 1 + AVAILABLE])
 def test_a_station_inside_a_region_blocks_another_one_inside(places: int, kernel: str) -> None:

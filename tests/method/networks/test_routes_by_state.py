@@ -102,7 +102,7 @@ def times_of_least_work(rate: float, scv: float, customers: int) -> float:
     return total / customers
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("scv", [0.25, 4.0])
 def test_least_work_is_that_of_a_simulation_by_the_work_left(scv: float) -> None:
     truth = times_of_least_work(1.4, scv, 400_000)

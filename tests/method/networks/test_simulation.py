@@ -540,7 +540,7 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
 ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("model", "words"), REFUSED, ids=range(len(REFUSED)))
 def test_what_cannot_be_simulated_is_named(model: QueueingNetwork, words: str) -> None:
     assert compute_answers(model, {}, "simulation")[0].failed == words

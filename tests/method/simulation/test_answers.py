@@ -114,7 +114,7 @@ def test_bounds_enclose_what_is_not_random(model: Model) -> None:
     assert limits.high is None or time <= limits.high * (1 + slack)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @few
 @given(busy_models(), st.integers(0, 99))
 def test_intervals_meet_the_bounds(model: Model, seed: int) -> None:

@@ -476,7 +476,7 @@ def test_a_model_that_uses_nothing_of_its_machine_says_so() -> None:
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_stages_are_repeated_by_count(tmp_path: Path) -> None:
     path = activity(
         tmp_path, "{pipeline: 32, stages: [{count: 64, serial: [{name: layer, delay: 1 ms}]}]}"
@@ -772,7 +772,7 @@ def test_experts_have_the_published_numbers_of_weights() -> None:
     assert operations + words == pytest.approx(12.9e9, rel=2e-3)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_sequence_that_is_shared_costs_its_products_and_the_exchange() -> None:
     """Two GPUs with half of each sequence have the products of two with half of the sequences."""
     given = {**MIXTRAL, "parameters.experts": 1, "parameters.chosen": 1, "parameters.kept": 1.0}

@@ -634,7 +634,7 @@ TEXTS = (
 )
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("reader", READERS)
 @given(formula=TEXTS)
 def test_any_text_is_a_tree_or_a_formula_error(reader: Callable[..., object], formula: str) -> None:

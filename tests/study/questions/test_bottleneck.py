@@ -147,7 +147,7 @@ def test_the_number_near_the_limit_is_solved_on_both_sides(
     ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_numbers_that_are_not_solved_are_not_said_to_be_too_few(folder: Path) -> None:
     """Values with intervals are not bisected: only 2 and 30 jobs are known, and 16 reach 95 %."""
     Path("one.yaml").write_text(

@@ -112,7 +112,7 @@ def test_a_case_is_held_against_the_base(folder: Path) -> None:
     assert sweep.columns["overhead"] == pytest.approx([3.8e-3, 1.8e-3])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -93,7 +93,7 @@ def test_the_choice_and_the_runners_up_are_the_best_of_all_points(folder: Path) 
         assert found.solved <= (40 if monotone else np.sum(cost <= np.sort(cost[meet])[3]) + 32)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_an_approximate_quantile_meets_a_limit_with_its_whole_interval(folder: Path) -> None:
     name = "response_time_quantile[requests,0.99]"
     ways = list(product(range(3, 7), range(4, 7), range(3, 7)))  # three of app are saturated
@@ -166,7 +166,7 @@ def test_the_number_of_simulated_points_is_limited(
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_study_without_pictures_draws_the_points_that_were_solved(folder: Path) -> None:
     prepared = prepare(str(written(CHOOSE)))
     (picture,) = prepared.spec.pictures
@@ -677,7 +677,7 @@ def test_totals_and_words_that_lead_nowhere_are_refused(
         check_file(path)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_choice_has_the_values_that_were_asked_for(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

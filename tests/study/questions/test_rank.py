@@ -120,7 +120,7 @@ def test_a_change_that_is_not_allowed_has_no_effect_to_tell(tmp_path: Path) -> N
     assert number(rows["parts"], "elasticity") > 0
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_what_does_not_matter_is_named(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {most: 100}")
     assert "machine.processors.count" in found.idle
@@ -367,7 +367,7 @@ def test_of_several_groups_the_first_is_ranked_by_its_name(tmp_path: Path) -> No
     assert "of the time of readers" in result.sentences()[0]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_size_of_a_machine_is_no_lever_unless_it_is_asked_for(tmp_path: Path) -> None:
     """Half of the processors at a memory give each twice the bandwidth, and are no improvement."""
     base = "{model: step-on-nodes, parameters.p: 1024, parameters.operations: 2000}"

@@ -188,7 +188,7 @@ def test_waiting_for_a_lock_is_for_each_processor_ahead_and_its_faults() -> None
     assert queued[2] == pytest.approx(2 * alone, rel=1e-9)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", ["prefetched_faults", "prefetched_locks"])
 def test_waits_behind_others_follow_what_is_prefetched(name: str) -> None:
     """Sections ahead are shorter by their faults, and a lock that was requested early has its turn
@@ -244,7 +244,7 @@ def test_the_delay_of_further_requests_is_the_slope_of_the_printed_ones(
     assert sum(errors) / len(errors) == pytest.approx({75.0: 0.30, 77.0: 0.47}[alone], abs=0.005)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("network", [FE, ATM] if PART >= 1 else [ATM])
 @pytest.mark.parametrize(
     ("name", "sequential", "given"),

@@ -149,6 +149,7 @@ def test_water_has_the_largest_overhead_up_to_60_percent() -> None:
     assert lost["Water"] == pytest.approx(0.6, abs=0.02)
 
 
+@pytest.mark.turns(6)
 def test_barriers_are_mostly_imbalance() -> None:
     for name in TABLE_1:
         found = parts(name)

@@ -116,7 +116,7 @@ def test_more_steps_give_no_more_parallelism() -> None:
     assert early == pytest.approx(late, rel=0.03)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("balls", [1000, 5000, 20_000])
 def test_from_any_collision_on_as_many_are_independent_as_lines_say(balls: int) -> None:
     """Compare with lines that cross.

@@ -109,7 +109,7 @@ def cell(
     return scalability(*by_time), scalability(*by_efficiency), scalability(*by_memory)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("few", [4, 8, 16])
 def test_memory_scales_better_than_efficiency_and_time_better_than_both(few: int) -> None:
     by_time, by_efficiency, by_memory = cell(few, COSTS, kept=0.6)
@@ -123,7 +123,7 @@ none, or each.
 """
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("fetches", MISSES)
 def test_four_to_thirty_two_beside_the_printed_cell(fetches: float) -> None:
     # 1250 balls, 1.2 MB at the printed 960 B each, are assumed; a processor of the KSR-1 has room

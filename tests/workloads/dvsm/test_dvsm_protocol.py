@@ -71,7 +71,7 @@ def test_an_exchange_takes_as_long_as_the_tree_says(table: int, network: str, ph
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(("table", "network", "phase"), EXCHANGES)
 def test_the_delay_of_an_exchange_is_predicted(table: int, network: str, phase: str) -> None:
     """Between 70 and 105 % of the measured delay, which the paper had to be given; 8 to 22 % are
@@ -83,7 +83,7 @@ def test_the_delay_of_an_exchange_is_predicted(table: int, network: str, phase: 
     assert DISPATCH[network] < 0.25 * measured
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @every_cell
 def test_no_message_is_lost(table: int, network: str, phase: str) -> None:
     run, given = phase_run(table, network, phase), inputs(table, network, phase)

@@ -155,7 +155,7 @@ def accesses_of_a_walk(apart: float, cycle: float, seed: int) -> int:
     return remote
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_processors_that_start_apart_make_as_many_accesses_as_a_walk_of_the_queue() -> None:
     """MIN-Graph prints 764 accesses, which no start of all together gives: 40 to 150 us apart are
     787 to 772 in a walk with a lock of 16 us; nothing here is fitted to the 764.
@@ -207,7 +207,7 @@ def test_without_contention_it_is_the_sum_of_the_phases(method: str) -> None:
     assert value(solve(model, method=method)) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("method", ["mean-value", "simulation"])
 def test_each_phase_takes_the_time_of_its_grain_among_its_competitors(method: str) -> None:
     shared: dict[str, Any] = {
