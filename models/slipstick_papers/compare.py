@@ -609,7 +609,7 @@ def _extreme_tables_clause(comparisons: Sequence[PublishedTable], kind: str) -> 
     return (
         f", from {percent(least_error)} ({least_title}) to {percent(largest_error)}"
         f" ({largest_title})"
-        " from table to table"
+        " in individual tables"
     )
 
 

@@ -191,7 +191,9 @@ def _counting_sentence(rows: Sequence[StatementRow], source_clause: str) -> str:
         )
         return f"the computed values confirm {statements_text}{source_clause}"
     undecided_text = (
-        f", {count_by_verdict['undecided']} undecided" if count_by_verdict["undecided"] else ""
+        f"; {with_noun(count_by_verdict['undecided'], 'is', 'are')} undecided"
+        if count_by_verdict["undecided"]
+        else ""
     )
     missed_rows = [
         row

@@ -80,7 +80,7 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
         last_data_year = data_span(rate)[1]
         rate_in_words = trend.name + (f" by a doubtful rate ({doubt})" if doubt else "")
         rate_in_words += (
-            f"; data end in {last_data_year:g}, and the rate is carried on"
+            f"; data end in {last_data_year:g}, and the last rate continues"
             if start_year > last_data_year
             else ""
         )

@@ -1217,8 +1217,8 @@ def _fastest_headline(scaling: Scaling, words: Words) -> str:
     if best_processors.processors is None:
         return f"on no number of {words.members}, because none has an answer"
     least_time = quantity(best_processors.value.value, "s", ends=best_processors.value.ends)
-    end_clause = ", the most examined" if best_processors.at_the_end else ""
-    end_clause = ", the fewest examined" if best_processors.at_the_start else end_clause
+    end_clause = ", the largest number examined" if best_processors.at_the_end else ""
+    end_clause = ", the smallest number examined" if best_processors.at_the_start else end_clause
     return (
         "on"
         f" {words.member_count(best_processors.processors)}{end_clause}"
@@ -1251,7 +1251,7 @@ def _efficient_range_headline(scaling: Scaling, words: Words) -> str:
             f"less than {goal_text} efficient on every number of"
             f" {words.members}{best_processors.among_text}{best_processors.doubt}"
         )
-    end_clause = ", the most examined" if best_processors.at_the_end else ""
+    end_clause = ", the largest number examined" if best_processors.at_the_end else ""
     return (
         f"at least {goal_text} efficient on up to"
         f" {words.member_count(best_processors.processors)}{end_clause}{best_processors.among_text}"

@@ -473,7 +473,7 @@ def share_sentences(
     )
     if share_saved is not None:
         sentence += (
-            f"; processors alone, however fast, save at most {percent(max(0.0, share_saved))}"
+            f"; infinitely fast processors alone save at most {percent(max(0.0, share_saved))}"
         )
     yield sentence
 

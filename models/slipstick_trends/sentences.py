@@ -167,17 +167,21 @@ def _share_headlines(projection: Projection, words: Words) -> list[str]:
             for class_name, case_phrases in case_phrases_by_class.items()
         ]
         largest_parts = join_phrases(clauses) if len(clauses) == len(names) else "; ".join(clauses)
-    saving_phrases = [
-        f"{percent(max(0.0, track.share_saved_by_processors))} for {name}"
+    savings = [
+        (percent(max(0.0, track.share_saved_by_processors)), name)
         for name, track in zip(names, tracks, strict=True)
         if track.share_saved_by_processors is not None
     ]
     last_year = year_text(float(projection.years[-1]))
     headlines = [f"the largest part of the time in {last_year} is {largest_parts}"]
-    if saving_phrases:
+    if savings:
+        (first_percentage, first_name), *further_savings = savings
+        saving_phrases = [
+            f"{first_percentage} of the time for {first_name}",
+            *(f"{percentage} for {name}" for percentage, name in further_savings),
+        ]
         headlines.append(
-            "of the time, processors alone, however fast, save at most"
-            f" {join_phrases(saving_phrases)}"
+            f"infinitely fast processors alone save at most {join_phrases(saving_phrases)}"
         )
     return headlines
 
@@ -824,10 +828,8 @@ def sentences_on_ended_data(projection: Projection) -> Iterator[str]:
             for series_title, last_data_year in last_years.items()
         }
         yield (
-            f"{ended_data_text(base_year, listed_series)}; from there on the last rates are"
-            " carried on, and"
-            " their"
-            " bands grow"
+            f"{ended_data_text(base_year, listed_series)}; after that, the last rates continue,"
+            " and their bands grow"
         )
 
 
@@ -842,7 +844,7 @@ def _series_sentences(trend: str, title_prefix: str, projection: Projection) -> 
     has_other_processor_kind = any(rate.assumed for rate in rates)
     verdict_text += ", some of another kind of processors" if has_other_processor_kind else ""
     verdict_text += (
-        f"; points that are announced, not measured: {'; '.join(sorted(plan_phrases))}"
+        f"; some points are announced, not measured: {'; '.join(sorted(plan_phrases))}"
         * bool(plan_phrases)
     )
     yield f"{title_prefix}{verdict_text}" + (

@@ -558,7 +558,7 @@ def test_a_comparison_answers_how_much_faster_a_case_is(
         ("Would it help to have half the rest?", "Half the work of a step saves most: 41.7 %"),
         ("Would less rest not help?", "Half the work of a step saves most: 41.7 %"),
         ("Would a slow disk with less rest help?", "Half the work of a step saves most: 41.7 %"),
-        ("Does less rest or a slow disk help most?", "Less rest is the best of 3: the fastest, 11"),
+        ("Does less rest or a slow disk help most?", "Less rest is the fastest of 3: 11"),
     ],
 )
 def test_a_title_that_asks_whether_a_change_helps_is_answered_by_the_ranking(
@@ -673,7 +673,7 @@ def test_the_best_case_is_told_with_its_setting_and_where_a_sweep_has_another(
     text = f"title: Which is faster?\nbase: {{model: program.yaml}}\n{cases}"
     head, _ = study_of(tmp_path, text + vary, CROSSING)
     assert head[0] == (
-        "Other is the best of 2 with 10 rows of a step: the fastest, 15 ms; next is base,"
+        "Other is the fastest of 2 with 10 rows of a step: 15 ms; next is base,"
         " 21 ms; base is faster with 2 rows of a step and 3 rows of a step."
     )
     # What does less work is faster everywhere, and is not compared.
@@ -681,11 +681,11 @@ def test_the_best_case_is_told_with_its_setting_and_where_a_sweep_has_another(
     unlike = "cases: {small: {model: small.yaml}, other"
     third = text.replace("cases: {other", unlike) + vary.replace("other]", "small, other]")
     head, _ = study_of(tmp_path, third, CROSSING)
-    best = next(line for line in head if "is the best of" in line)
+    best = next(line for line in head if "is the fastest of" in line)
     assert best.endswith("; base is faster with 2 rows of a step and 3 rows of a step.")
     head, _ = study_of(tmp_path, text + vary.replace("2, 3, ", ""), CROSSING)
     assert head[0] == (
-        "Other is the best of 2 with 10 rows of a step: the fastest, 15 ms; next is base, 21 ms."
+        "Other is the fastest of 2 with 10 rows of a step: 15 ms; next is base, 21 ms."
     )
 
 
@@ -965,14 +965,14 @@ def test_measured_values_have_the_best_and_the_worst_table_beside_their_mean_err
         for title, computed in (("ring", 110.0), ("tree", 101.0), ("mesh", 140.0))
     )
     (head,) = CompareResult(tables).headline(WORDS)
-    assert head.endswith(", from 1 % (tree) to 40 % (mesh) from table to table"), head
+    assert head.endswith(", from 1 % (tree) to 40 % (mesh) in individual tables"), head
 
 
 @pytest.mark.parametrize(
     ("ends", "clause"),
     [
         ((9e-3, 11e-3), "The answer is simulated and has an interval."),
-        ((None, None), "The answer is simulated and has an interval except for some values."),
+        ((None, None), "The answer is simulated and has an interval; some values have none."),
     ],
 )
 def test_a_value_without_an_interval_is_told_beside_those_that_have_one(

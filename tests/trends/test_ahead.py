@@ -567,7 +567,7 @@ def test_a_step_of_today_starts_after_the_points_and_says_so(folder: Path) -> No
     assert dict(track.last_year_by_data)["Peak of a GPU in bf16 or fp16, dense"] == 2025
     assert result.doubt().endswith(
         "rates end before the base year 2026, the first in 2021 (one thread, best of the "
-        "year); from there on the last rates are carried on, and their bands grow"
+        "year); after that, the last rates continue, and their bands grow"
     )
     with pytest.raises(SpecError) as caught:
         projection(text.replace("years: [2026", "base_year: 2035, years: [2035"))
@@ -586,7 +586,7 @@ def test_a_machine_of_a_year_by_a_guess_is_marked_in_the_head_and_starts_where_r
     results = found("answer: [time]", base=base)
     note = (
         "a quantity of the machine is taken to another year along milestones by a doubtful"
-        " rate (guess); data end in 2024, and the rate is carried on"
+        " rate (guess); data end in 2024, and the last rate continues"
     )
     assert note in results.cases["base"].notes
     assert any(note in line.casefold() for line in head_lines(results, ["time"]))
@@ -609,7 +609,7 @@ def test_a_format_without_points_follows_another_by_a_guess_that_is_marked(
     assert by_class["application"].source.endswith(f"taken for {kind}")
     assert not by_class["memory"].assumed
     assert (
-        "all rates are fitted to points, some of another kind of processors; points that"
+        "all rates are fitted to points, some of another kind of processors; some points"
         " are announced, not measured: Memory bandwidth of a GPU (5)"
     ) in result.doubt()
     assert "guesses: computation" in result.doubt()

@@ -418,7 +418,7 @@ def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: 
             "Which is faster, now and in 2020?",
             64,
             (
-                r"Memory is the best of 2: the fastest, 9\.8 ms; next is messages, .* ms; in 2020"
+                r"Memory is the fastest of 2: 9\.8 ms; next is messages, .* ms; in 2020"
                 r" the order is undecided: .* ms for messages and .* ms for memory\."
             ),
         ),
@@ -426,7 +426,7 @@ def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: 
             "Which is faster, now and in 2020?",
             0,
             (
-                r"Memory is the best of 2: the fastest, 9\.8 ms; next is messages, .* ms; in 2020"
+                r"Memory is the fastest of 2: 9\.8 ms; next is messages, .* ms; in 2020"
                 r" messages is the fastest \(.* ms\)\."
             ),
         ),
@@ -599,8 +599,8 @@ def test_a_year_after_the_data_starts_at_the_case_and_its_band_grows_from_the_da
         .doubt()
         .endswith(
             "; these rates are guesses: processors 2010 to 2020; data end before the base year "
-            "2026: processors (2020) and network adapters (2020); from there on the last rates "
-            "are carried on, and their bands grow"
+            "2026: processors (2020) and network adapters (2020); after that, the last rates "
+            "continue, and their bands grow"
         )
     )
 
@@ -663,7 +663,7 @@ def test_of_many_rates_whose_data_end_early_the_first_is_told(folder: Path) -> N
     doubt = result_of(found(asked), ProjectResult).doubt()
     assert doubt.endswith(
         "the data of 3 rates end before the base year 2026, the first in 2015 (memory traffic);"
-        " from there on the last rates are carried on, and their bands grow"
+        " after that, the last rates continue, and their bands grow"
     )
 
 

@@ -929,8 +929,8 @@ def catalogue_text(lines: Sequence[CatalogueLine], in_full: bool = True) -> str:
     if hidden_count := len(lines) - shown_count:
         blocks.append(
             wrapped(
-                f"and {hidden_count} more: --all lists them, --search TEXT what has TEXT in its"
-                " name or title"
+                f"and {hidden_count} more: --all lists them; --search TEXT lists those with TEXT"
+                " in the name or title"
             )
         )
     return ascii_only("\n\n".join(blocks))
@@ -951,8 +951,8 @@ def catalogue_summary(lines: Sequence[CatalogueLine], most_names: int = 12) -> s
             )
         )
     advice = (
-        "slipstick list KIND has all names of a kind with their titles, slipstick list --search"
-        " TEXT what is about it"
+        "slipstick list KIND lists all names of a kind with their titles; slipstick list --search"
+        " TEXT finds names by a word"
     )
     return ascii_only("\n".join([*blocks, "", wrapped(advice)]))
 

@@ -395,10 +395,11 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     if first_case != best_case or _order_doubt(best_answer, second_answer, value_name):
         return
     words = results.words
-    quality_text = (
-        "the fastest" if value_name == "time" else f"the {_degree_and_value(value_name, words)}"
-    )
-    amount_texts = [_value_text(answer, value_name) for answer in (best_answer, second_answer)]
+    best_amount = _value_text(best_answer, value_name)
+    superlative = "fastest"
+    if value_name != "time":
+        superlative = "best"
+        best_amount = f"the {_degree_and_value(value_name, words)}, {best_amount}"
     setting_text = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
     with_place = f" with {setting_text}" if setting_text else ""
     better_case_clauses = _better_cases_in_sweeps(
@@ -407,12 +408,11 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     # "Eight stages on a network are the best", and "two web servers".
     verb = "are" if is_plural(_PREPOSITION.split(words.case(first_case))[0]) else "is"
     sentence_beginning = (
-        f"{words.case(first_case)} {verb} the best of {len(ranked_cases)}{with_place}"
+        f"{words.case(first_case)} {verb} the {superlative} of {len(ranked_cases)}{with_place}"
     )
-    next_clause = f"next is {words.case(second_case)}, {amount_texts[1]}"
     clauses = [
-        f"{sentence_beginning}: {quality_text}, {amount_texts[0]}",
-        next_clause,
+        f"{sentence_beginning}: {best_amount}",
+        f"next is {words.case(second_case)}, {_value_text(second_answer, value_name)}",
         *better_case_clauses,
         reason,
     ]
@@ -1029,6 +1029,8 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         methods_phrase = join_phrases([*method_names])
         # The method makes no error; what the model leaves out, or a fit does not know, is another.
         exactness_clause = f"the formulas of the model are solved exactly, by {methods_phrase}"
+        if "simulation" in method_names:
+            exactness_clause += " (nothing in it is random)"
         doubts = ["its fitted parameters are estimates"] if questions_with_estimates else []
         doubts += _assumption_clauses(answers, results.words)
         if names_with_interval and not questions_with_estimates:
@@ -1156,7 +1158,7 @@ def _method_clauses(
             for name in value_names
         )
         intervals_text = "has an interval" if is_single else "have intervals"
-        doubt_text = " except for some values" if has_value_without_interval else ""
+        doubt_text = "; some values have none" if has_value_without_interval else ""
         yield f"{subject_text} simulated and {intervals_text}{doubt_text}"
     else:
         methods_phrase = join_phrases(

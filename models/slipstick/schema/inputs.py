@@ -1153,7 +1153,7 @@ def _notes_of_machine(
             f"{processors_per_node:g} processors of a node share {adapters_per_node:g}"
             f" {adapter_noun}"
             " (machine.node.adapters), which sends the messages of a collective operation one after"
-            " the other; algorithms that work in levels, or those of a library, send fewer"
+            " the other; hierarchical algorithms, and those of a library, send fewer messages"
             " (machine.node.collectives)"
         )
 

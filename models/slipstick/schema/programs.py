@@ -157,7 +157,7 @@ def _network_notes(machine_node: Node, tree: Table) -> Iterator[str]:
     costs_differ = cost_node is not None and cost_node.mark.file != network_entry.key_mark.file
     if costs_differ or network_entry.node is not machine_node.entries["network"].node:
         yield (
-            "machine.network is not the one that the dvsm costs of the machine were measured with;"
+            "the dvsm costs of the machine were measured on a network other than machine.network;"
             " send_call, page_call, lock_call and the delays stay as they are"
         )
 

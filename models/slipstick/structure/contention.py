@@ -382,7 +382,7 @@ def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:
     counts_by_note: dict[str, CountAndLimit] = {}
     for shared_resources, items_by_pipeline in pipelines_by_shared_resources.items():
         shared_use = (
-            "as separate servers, though several use"
+            "as separate servers, although several use"
             f" {', '.join(_TITLES.get(name, name) for name in shared_resources)}"
         )
         # One note for all, so that a program of hundreds of pipelines stays readable.

@@ -249,7 +249,7 @@ def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
     ]
     if undetermined_paths:
         paths_text = ", ".join(undetermined_paths)
-        yield f"the rows do not determine {paths_text}: what was known before stays"
+        yield f"the rows do not determine {paths_text}; the fit keeps the ranges known before"
     parameters_outside = [
         parameter.path
         for parameter in estimation.parameters

@@ -54,7 +54,7 @@ def waiting(*names: str) -> str:
 
 def separate(*names: str) -> str:
     used = ", ".join(WORDS.get(name, name) for name in names)
-    return f"takes the stages of pipeline as separate servers, though several use {used}"
+    return f"takes the stages of pipeline as separate servers, although several use {used}"
 
 
 def line(items: float, *stages: Activity) -> Activity:

@@ -173,8 +173,8 @@ def test_response_times_of_classes_are_of_one_stay() -> None:
         ],
     )
     note = (
-        "response times of a, b are of one stay in the class, which begins with a change of class"
-        " or a cycle: they need not add up to that of jobs"
+        "response times of a, b are those of one stay in the class, from a change of class"
+        " or the start of a cycle; their sum may differ from that of jobs"
     )
     for method in ("exact", "markov-chain", "simulation"):
         simulation = Simulation(seed=1, events=20_000)

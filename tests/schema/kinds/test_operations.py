@@ -260,7 +260,7 @@ def test_levels_overlap_and_ranks_fill_one_node_after_the_other(tmp_path: Path) 
     assert expected[3] == flat[2]
     one = solve(path, {"population.processors": 16, "parameters.n": 1e9})
     assert not one.exact
-    assert any("over nodes is estimated" in note for note in one.notes)
+    assert any("on several nodes is estimated" in note for note in one.notes)
 
 
 @pytest.mark.turns(4)
@@ -400,7 +400,7 @@ def test_a_library_chooses_by_size_and_its_ranks_fill_nodes(
     head = f"activity: 1\nmachine: {machine}\npopulation: {{processors: 64}}\ncycle:\n"
     answer = solve(activity(tmp_path, item, head=head))
     assert answer["time"] == pytest.approx(expected, rel=1e-9)
-    assert any(f"the algorithm that {library} takes for its size" in note for note in answer.notes)
+    assert any(f"algorithm that {library} chooses by default" in note for note in answer.notes)
 
 
 def library_machine(folder: Path, node: str) -> str:
@@ -455,7 +455,7 @@ def test_a_technology_leaves_out_what_the_machine_does_not_give() -> None:
     answer, later = solve("allreduce"), solve("allreduce", technology="table-7")
     told = [each for each in later.notes if "machine.system.signal" in each]
     assert told == [
-        "technology table-7: signal is left out, for machine.system.signal is not given here"
+        "technology table-7 leaves signal as it is, because machine.system.signal is not given"
     ]
     assert later.technology["application"] == pytest.approx(answer.technology["application"] / 8)
 

@@ -67,7 +67,8 @@ def test_a_message_takes_what_table_7_gives_in_times() -> None:
     # A network without a switch does not get one.
     assert then.technology.get("switch", 0.0) == 0.0
     assert (
-        "technology table-7: switch is left out, for machine.network.switch is 0 here" in then.notes
+        "technology table-7 leaves switch as it is, because machine.network.switch is 0"
+        in then.notes
     )
 
 
@@ -75,10 +76,13 @@ def test_what_a_program_has_no_input_for_is_noted() -> None:
     # They come before what the method leaves out, for they are about what was written.
     assert answered(technology="table-7").notes[:2] == (
         (
-            "technology table-7: prefetched_faults is left out, for dvsm/diff-request has no such"
-            " input"
+            "technology table-7 leaves prefetched_faults as it is, because dvsm/diff-request has"
+            " no such input"
         ),
-        "technology table-7: prefetched_locks is left out, for dvsm/diff-request has no such input",
+        (
+            "technology table-7 leaves prefetched_locks as it is, because dvsm/diff-request has no"
+            " such input"
+        ),
     )
 
 

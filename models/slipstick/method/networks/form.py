@@ -535,8 +535,8 @@ def assumption_notes(network_layout: NetworkLayout) -> tuple[str, ...]:
     )
     chain_notes = (
         Definition(
-            f"response times of {', '.join(chain.classes)} are of one stay in the class, which"
-            " begins with a change of class or a cycle: they need not add up to that of"
+            f"response times of {', '.join(chain.classes)} are those of one stay in the class,"
+            " from a change of class or the start of a cycle; their sum may differ from that of"
             f" {chain_name}"
         )
         for chain_name, chain in model.chains.items()

@@ -211,9 +211,9 @@ def notes_of(result: Result) -> tuple[str, ...]:
     for group_index, group in enumerate(result.plan.groups):
         if unended_share := result.unended_share(group_index):
             notes.append(
-                f"{100 * unended_share:.3g} % of the customers' time ({group.name}) is in cycles"
-                " that have not ended: some of them starve. The mean time is that of all, by"
-                " Little's law; quantiles are those of the cycles that ended"
+                f"customers ({group.name}) spend {100 * unended_share:.3g} % of their time in"
+                " cycles that do not end, so some of them starve; the mean time counts all of them,"
+                " by Little's law, but quantiles count only cycles that ended"
             )
     return tuple(notes)
 

@@ -1121,12 +1121,14 @@ class CollectiveSpec(OperationSpec):
         node = operations.machine.node
         if "placement" not in field_values and node is not None:
             assumption = (
-                f"by the algorithm that {node.collectives} takes for its size, as it comes"
+                f"by the algorithm that {node.collectives} chooses by default for its size"
                 if node.collectives in LIBRARIES
-                else "inside and between nodes overlap wholly, and ranks that share an adapter are"
-                " paired in no order of nodes"
+                else "messages inside nodes overlap completely with those between nodes, and ranks"
+                " that share an adapter have partners on all nodes"
             )
-            reader.estimates[f"a collective operation over nodes is estimated: {assumption}"] = None
+            reader.estimates[
+                f"the time of a collective on several nodes is estimated: {assumption}"
+            ] = None
         return operations.collective(
             self.collective,
             field_values.get("size", zero(BYTES)),

@@ -169,7 +169,9 @@ def changes_of(
         if key in technology_tree.entries and key in input_names:
             changes[key] = technology_tree.entries[key].node
         elif key in technology_tree.entries:
-            notes.append(f"{technology_name}: {key} is left out, for {model} has no such input")
+            notes.append(
+                f"{technology_name} leaves {key} as it is, because {model} has no such input"
+            )
     costless_classes = [
         key
         for key in _class_changes(technology_tree, "to")
@@ -180,7 +182,7 @@ def changes_of(
         "0" if node_at(tree, path) is not None else "not given" for path in costless_paths
     ]
     notes += [
-        f"{technology_name}: {key} is left out, for {path} is {state_text} here"
+        f"{technology_name} leaves {key} as it is, because {path} is {state_text}"
         for key, path, state_text in zip(costless_classes, costless_paths, state_texts, strict=True)
     ]
     for path, node in _machine_values(technology_tree).items():
