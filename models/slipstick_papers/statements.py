@@ -35,7 +35,7 @@ from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.vocabulary import MEAN_VALUE
 from slipstick_papers.page import STATEMENTS, StatementRow, summary_of_statements, verdicts_of
 from slipstick_papers.specs import StatementSpec
-from slipstick_questions.saturation import unbounded
+from slipstick_questions.saturation import SATURATED_AMOUNT, unbounded
 
 OF_THE_SOURCE = " of the source"
 
@@ -735,7 +735,7 @@ def _number_text(number: ComparedNumber | None, unit: str) -> str:
     if number is None:
         return "unknown"
     if number == INFINITE:
-        return "without limit, since a resource is saturated"
+        return SATURATED_AMOUNT
     interval_ends = NO_ENDS if number.low == number.high else (number.low, number.high)
     return (
         percent(number.value, ends=interval_ends)

@@ -186,6 +186,7 @@ def _vertical_range(choices: Collection[SolvedChoices]) -> tuple[float, float]:
     highest limit.
     """
     values = np.concatenate([choice.values[0] for choice in choices])
+    values = values[np.isfinite(values)]  # at a saturated resource a time has none
     highest = float(values.max())
     limit = max(float(choice.limits[0]) for choice in choices)
     if limit > 0 and all(choice.has_one_limit for choice in choices):

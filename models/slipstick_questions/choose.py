@@ -73,6 +73,7 @@ from slipstick_questions.conditions import (
     names_limit,
 )
 from slipstick_questions.requirements import UnmetRequirement, unmet_requirements
+from slipstick_questions.saturation import SATURATED_AMOUNT, unbounded
 from slipstick_questions.sign_changes import decide
 from slipstick_questions.specs import ChoicesPictureSpec, ChooseQuestionSpec
 from slipstick_questions.title_limits import notes_on_missing_condition
@@ -563,7 +564,10 @@ class _Choosing:
         for indices, case, values_by_path in self.groups_by_model(rows):
             longer_case = case.with_longer_simulations(run_factor)
             with announcing_for(self._model_in_words(rows, int(indices[0]))):
-                table = longer_case.point_table(values_by_path, needed_columns, with_reasons=True)
+                # A time at a saturated resource is longer than every limit.
+                table = unbounded(longer_case).point_table(
+                    values_by_path, needed_columns, with_reasons=True
+                )
             intervals = interval_ends(longer_case, values_by_path, table.columns, len(indices))
             provenance = table.provenance
             if intervals:
@@ -843,7 +847,7 @@ class _Enumeration:
                     self.meeting_points.append((open_rows[point_index], answer))
                 elif has_values[point_index] and state_by_row[point_index] == 0:
                     self.undecided.append((objective_value, answer))
-                elif has_values[point_index]:
+                elif has_values[point_index] and point_index not in table.failed:
                     worst_part = int(np.argmin(margins[:, 0, point_index]))
                     self.failed.append(
                         (float(margins[worst_part, 0, point_index]), worst_part, answer)
@@ -1182,7 +1186,11 @@ def _solved_choices(choosing: _Choosing, enumeration: _Enumeration) -> SolvedCho
     part_index = is_known_by_part.index(False)
     comparison = choosing.condition.parts[part_index]
     values = np.array([_value_and_ends(answer, f"value[{part_index + 1}]") for answer in answers]).T
-    slack = np.array([answer[f"slack[{part_index + 1}]"] for answer in answers])
+    slack = np.array([_value_and_ends(answer, f"slack[{part_index + 1}]")[0] for answer in answers])
+    limits = values[0] + (slack if comparison.relation.startswith("<") else -slack)
+    has_value = np.isfinite(limits)
+    if not has_value.any():  # a resource is saturated at all of them
+        return None
     return SolvedChoices(
         objective=choosing.objective.text,
         limited_value=choosing.condition.left_sides[part_index],
@@ -1190,13 +1198,13 @@ def _solved_choices(choosing: _Choosing, enumeration: _Enumeration) -> SolvedCho
         dimension=str(comparison.left.dimension),
         objectives=np.array([answer[OBJECTIVE] for answer in answers]),
         values=values,
-        limits=values[0] + (slack if comparison.relation.startswith("<") else -slack),
+        limits=np.where(has_value, limits, limits[has_value][0]),
         meets_all=np.arange(len(answers)) < len(enumeration.found),
     )
 
 
 def _value_and_ends(answer: Answer, name: str) -> tuple[float, float, float]:
-    """Return a value with the ends of its interval; NaN for the ends if it has no interval."""
+    """Return a value with the ends of its interval; NaN for what is missing."""
     value = answer.values[name]
     middle, low, high = (
         math.nan if number is None else number for number in (value.value, value.low, value.high)
@@ -1412,10 +1420,19 @@ def _limited_amounts_by_condition(
     for condition_number, condition in enumerate(choice.conditions, start=1):
         match = LIMIT.match(condition)
         if match and match[1] not in choice.units:
-            value = answer.values[f"value[{condition_number}]"]
-            amount = value_amount(match[1], value.value, value.unit, value.ends)
+            amount = _limited_amount(answer, condition_number, match[1])
             name_and_amount_by_condition[condition] = match[1], amount
     return name_and_amount_by_condition
+
+
+def _limited_amount(answer: Answer, condition_number: int, name: str) -> str:
+    """Return the amount of the value that a condition limits at a point that meets it or comes
+    nearest. Such a point has no finite value only where a resource is saturated.
+    """
+    value = answer.values[f"value[{condition_number}]"]
+    if value.value is None:
+        return SATURATED_AMOUNT
+    return value_amount(name, value.value, value.unit, value.ends)
 
 
 def _limit_text(condition: str, words: Words) -> str:
@@ -1516,14 +1533,10 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
         for path, unit in choice.units.items()
     ]
     value_amounts = [
-        value_amount(
-            choice.conditions[condition_index].partition(" ")[0],
-            value.value,
-            value.unit,
-            value.ends,
+        _limited_amount(
+            best_answer, condition_index + 1, choice.conditions[condition_index].partition(" ")[0]
         )
         for condition_index in _conditions_on_values(choice)
-        for value in [best_answer.values[f"value[{condition_index + 1}]"]]
     ]
     # An objective that is chosen itself, or is a total, stands in its own column.
     objective_amounts = [] if choice.is_objective_told else [_quantity_text(best_answer, OBJECTIVE)]
@@ -1563,6 +1576,9 @@ def _choice_sentences(choice: ChosenPoints) -> Iterator[str]:
             f" {_why_none_is_better(choice)}"
         )
         for condition_number, condition in enumerate(choice.conditions, start=1):
+            if best_answer.values[f"value[{condition_number}]"].value is None:
+                yield f"{condition} is met there: the value is {SATURATED_AMOUNT}"
+                continue
             yield (
                 f"{condition} is met there: the value is"
                 f" {_quantity_text(best_answer, f'value[{condition_number}]')},"

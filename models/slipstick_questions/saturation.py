@@ -19,6 +19,9 @@ from slipstick.report.formatting import join_phrases
 from slipstick.results.sweep import PointTable, split_name
 from slipstick.study.evaluator import Evaluator
 
+SATURATED_AMOUNT = "without limit, since a resource is saturated"
+"""How the amount of an infinite time is written."""
+
 _MEANS_AT_STATION = ("waiting_time", "residence_time", "time_per_visit", "queue_length")
 """Kinds of values that are infinite for a class at the saturated station itself."""
 

@@ -744,3 +744,34 @@ def test_a_picture_draws_points_whose_interval_contains_the_limit_as_undecided()
         [2.0],
         [1.0],
     )
+
+
+@pytest.mark.parametrize("servers", ["[1, 2]", "[1]"])
+def test_a_saturated_server_meets_a_lower_limit_on_a_time(folder: Path, servers: str) -> None:
+    """The time without end is longer than 1 s; with 2 servers it is 1 s of work and a wait."""
+    Path("one.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 1.5 /s}}\nstations: {web: {service: {jobs:"
+        " 1 s}}}\n"
+    )
+    Path("study.yaml").write_text(
+        'study: 1\nbase: {model: one.yaml}\nanswer: ["response_time[jobs]"]\nchoose:\n  vary:'
+        f" {{stations.web.servers: {servers}}}\n  minimize: stations.web.servers\n  where:"
+        ' "response_time[jobs] > 1 s"\n'
+    )
+    prepared = prepare("study.yaml")
+    result = result_of(run(prepared), ChooseResult)
+    (choice,) = result.choices
+    assert [dict(answer.point) for answer in choice.found] == [
+        {"stations.web.servers": float(count)} for count in range(1, 1 + len(servers) // 3)
+    ]
+    assert choice.meets_conditions
+    assert choice.found[0]["value[1]"] is None
+    assert number(choice.found[-1], "value[1]") > 1 or servers == "[1]"
+    (headline,) = result.headline(Words())
+    assert "1 web server" in headline
+    assert "is without limit, since a resource is saturated (limit 1 s)" in headline
+    assert "is met there: the value is without limit" in " ".join(result.sentences())
+    (picture,) = prepared.spec.pictures
+    figure = result.draw(ChoicesPictureSpec.model_validate(picture.model_dump()), {})
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert ("no point has an answer" in texts) == (servers == "[1]")
