@@ -4,8 +4,8 @@ limits (`bottleneck`), whether methods agree (`agree`).
 
 slipstick finds this package by its entry points and imports none of it. `specs` has the keys,
 `agreement` holds methods against each other, `conditions` reads a condition and solves both sides
-of it, `trends` puts a case into a year, and `points` has the points of a sweep, which `command`
-writes to a file.
+of it, `trends` puts a case into a year, `without_waiting` has the values that a closed form leaves
+out where nothing waits, and `points` has the points of a sweep, which `command` writes to a file.
 """
 
 COMMANDS = {"points": "slipstick_questions.command:points"}
@@ -17,6 +17,7 @@ QUESTIONS = {
     "seek": "slipstick_questions.specs:SEEK",
 }
 FUNCTIONS = {
+    "columns where nothing waits": "slipstick_questions.without_waiting:columns_without_waiting",
     "agreement of answers": "slipstick_questions.agreement:agreement",
     "answers without contradictions": "slipstick_questions.agreement:without_contradictions",
 }

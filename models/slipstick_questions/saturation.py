@@ -35,7 +35,7 @@ class UnboundedEvaluator(Evaluator):
 
     Only values that are certain to be infinite are: means of classes that come to the saturated
     station, and quantiles of classes that come to it in every cycle. Throughputs, utilizations and
-    the times of other classes stay without a value. Components that take no time are 0.
+    the times of other classes stay without a value.
     """
 
     def point_table(
@@ -48,10 +48,7 @@ class UnboundedEvaluator(Evaluator):
         """Compute the answers at many points; see `Evaluator.point_table`. The reason of each
         point without an answer is computed.
         """
-        table = self._with_absent_components(
-            Evaluator.point_table(self, values, wanted_names, with_reasons=True),
-            wanted_names or (),
-        )
+        table = Evaluator.point_table(self, values, wanted_names, with_reasons=True)
         reason_by_point = saturated_points(table)
         if not reason_by_point:
             return table
@@ -71,21 +68,6 @@ class UnboundedEvaluator(Evaluator):
                 column = columns.get(name, np.full(point_count, np.nan)).copy()
                 column[row] = np.inf
                 columns[name] = column
-        return replace(table, columns=columns)
-
-    def _with_absent_components(self, table: PointTable, names: Collection[str]) -> PointTable:
-        """Return a table in which components that the account of an exact answer leaves out take
-        no time: one processor waits for no lock.
-        """
-        time = table.columns.get("time")
-        components = [name for name in names if split_name(name)[0] == "account"]
-        if time is None or not components:
-            return table
-        is_complete = np.isfinite(time) & np.asarray(table.provenance.exact, dtype=bool)
-        columns = dict(table.columns)
-        for name in components:
-            column = columns.get(name, np.full(len(time), np.nan))
-            columns[name] = np.where(np.isnan(column) & is_complete, 0.0, column)
         return replace(table, columns=columns)
 
     @cached_property

@@ -378,3 +378,23 @@ def test_bounds_of_a_network_stand_on_an_axis(tmp_path: Path) -> None:
     )
     exact, low = found.columns["throughput[jobs]"][:2], found.columns["low[throughput[jobs]]"][2:]
     assert np.all(low <= exact * (1 + 1e-12))
+
+
+def test_a_single_processor_waits_for_no_lock_in_a_sweep(tmp_path: Path) -> None:
+    """The closed form answers there and has no values of the lock; 1 of 10 ms holds it."""
+    (tmp_path / "door.yaml").write_text(
+        "activity: 1\npopulation: {processors: 4}\nresources: {door: {lock: fifo}}\ncycle:\n  -"
+        " {name: work, delay: 9 ms, scv: 1, component: busy}\n  - {hold: door, body: [{name: crit,"
+        " delay: 1 ms, component: lock}]}\n"
+    )
+    names = ["account[lock:door]", "technology[wait]", "wait[door]", "utilization[door]"]
+    found = sweep(
+        tmp_path,
+        f"answer: {names}",
+        "vary: {population.processors: [1, 2, 4]}",
+        base=f"{{model: {tmp_path / 'door.yaml'}}}",
+    )
+    assert found.provenance.methods[0] == "closed-form"
+    assert [float(found.columns[name][0]) for name in names] == pytest.approx([0, 0, 0, 0.1])
+    for name in names:
+        assert (np.diff(found.columns[name]) > 0).all()

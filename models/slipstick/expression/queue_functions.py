@@ -54,11 +54,11 @@ def _largest_count(counts: Array) -> int:
     return int(np.max(np.nan_to_num(counts), initial=0.0))
 
 
-def _compute_inverse_loss(
+def _compute_loss(
     compute_ratio: Callable[[Array], Array], first_index: Array, servers: Array, out: Array
 ) -> None:
-    """Compute the reciprocal I of a loss probability by I_k = 1 + compute_ratio(k) I_{k-1},
-    from I = 1 at `first_index` up to k = `servers`.
+    """Compute a loss probability from its reciprocal I by I_k = 1 + compute_ratio(k) I_{k-1},
+    from I = 1 at `first_index` up to k = `servers`; NaN without a number of servers.
 
     Counting from the end lets each point have its own number of servers: the ratio at 0 is 0, and I
     is 1 until then.
@@ -74,6 +74,8 @@ def _compute_inverse_loss(
         # What has overflowed stays infinite; to test that costs as much as a step.
         if steps_to_end % 256 == 0 and np.isinf(out).all():
             break
+    np.divide(1.0, out, out=out)
+    np.copyto(out, np.nan, where=np.isnan(servers))
 
 
 def _first_term_index(index_of_largest_term: Array, servers: Array) -> Array:
@@ -90,14 +92,12 @@ def erlang_b(operands: Sequence[Array], out: Array) -> None:
     servers = _limited_count(servers)
     # Without load the answer is 0; a load next to nothing gives it, where 1/0 would meet 0 servers.
     inverse_load = 1.0 / np.maximum(load, 1e-300)
-    _compute_inverse_loss(
+    _compute_loss(
         lambda busy_servers: busy_servers * inverse_load,
         _first_term_index(np.minimum(load, servers), servers),
         servers,
         out,
     )
-    np.divide(1.0, out, out=out)
-    np.copyto(out, np.nan, where=np.isnan(servers))
 
 
 def erlang_b_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
@@ -160,14 +160,12 @@ def engset(operands: Sequence[Array], out: Array) -> None:
         np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers
     )
     inverse_load = 1.0 / load
-    _compute_inverse_loss(
+    _compute_loss(
         lambda busy_servers: busy_servers / (sources - busy_servers + 1.0) * inverse_load,
         first_index,
         servers,
         out,
     )
-    np.divide(1.0, out, out=out)
-    np.copyto(out, np.nan, where=np.isnan(servers))
 
 
 def engset_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:

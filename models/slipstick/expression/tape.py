@@ -144,6 +144,15 @@ class Tape:
         """
         return self._evaluate(values)
 
+    def columns(self, names: Iterable[Any], values: Values) -> dict[Any, Array]:
+        """Evaluate the outputs as columns of the same points, by their names in order [points]."""
+        columns = self.run(values)
+        point_count = max([1, *(np.size(value) for value in values.values()), *map(len, columns)])
+        return {
+            name: np.broadcast_to(column, (point_count,))
+            for name, column in zip(names, columns, strict=True)
+        }
+
     def listing(self) -> dict[str, Any]:
         """Return the tape as plain data for a page that runs it: the content of each register, the
         instructions in order, the outputs.

@@ -174,12 +174,7 @@ class ActivityForm(CompiledModel):
 
     def numbers(self, values: Values) -> dict[Expr, Array]:
         """Evaluate every numeric expression of the model; each gives an array over the points."""
-        columns = self.tape.run(values)
-        point_count = max([1, *(np.size(value) for value in values.values()), *map(len, columns)])
-        return {
-            expr: np.broadcast_to(column, (point_count,))
-            for expr, column in zip(self._expressions, columns, strict=True)
-        }
+        return self.tape.columns(self._expressions, values)
 
     @abstractmethod
     def solve(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:

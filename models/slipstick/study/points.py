@@ -283,6 +283,8 @@ def solve_block(block: Block) -> SolvedBlock:
     if block.result_kind == BRIEF:
         columns = {form.quantity: columns[form.quantity]}
         return SolvedBlock(columns, point_answers.provenance(block.count))
+    if not (block.solvable.method or columns.keys() >= {*(block.value_names or ())}):
+        columns |= FUNCTIONS["columns where nothing waits"](block, point_answers, columns)
     columns |= _derived_columns(block, point_answers, columns)
     if block.value_names is not None and not block.with_all_columns:
         columns = {

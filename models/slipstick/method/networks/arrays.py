@@ -156,14 +156,7 @@ class NetworkLayout:
 
     def columns(self, values: Values) -> dict[str, Array]:
         """Evaluate every number of the network, by its path [points]."""
-        result_columns = self.tape.run(values)
-        point_count = max(
-            [1, *(np.size(value) for value in values.values()), *map(len, result_columns)]
-        )
-        return {
-            path: np.broadcast_to(column, (point_count,))
-            for path, column in zip(self._expressions, result_columns, strict=True)
-        }
+        return self.tape.columns(self._expressions, values)
 
     def perturbed_columns(
         self, point_values: Mapping[str, float], moved_parameters: Sequence[str]
