@@ -388,13 +388,13 @@ SLIPS = (
     ),
     # of 30 November 2026
     Slip(
-        "slipstick/queueing/weighted_sharing.py",
+        "slipstick_chains/weighted_sharing.py",
         "servers - (counts * has_server).sum(axis=0)",
         "servers - has_server.sum(axis=0)",
         "tests/method/test_weights.py",
     ),
     Slip(
-        "slipstick/queueing/weighted_sharing.py",
+        "slipstick_chains/weighted_sharing.py",
         "(counts * weights * ~has_server).sum(axis=0)",
         "(counts * weights).sum(axis=0)",
         "tests/method/test_weights.py",

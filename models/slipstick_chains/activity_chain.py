@@ -1114,7 +1114,7 @@ def _counts_by_account(
                 and _has_limited_weights(resource)
                 and len(weights_and_counts) > 1
             ):
-                from slipstick.queueing.weighted_sharing import weighted_speeds
+                from slipstick_chains.weighted_sharing import weighted_speeds
 
                 distinct_weights = [visit_weight for visit_weight, _ in weights_and_counts]
                 counts_by_weight = np.stack(
@@ -1561,7 +1561,7 @@ class _States:
         if _has_limited_weights(station) and any(
             service_step.weight is not None for service_step in steps_together
         ):
-            from slipstick.queueing.weighted_sharing import weighted_speeds
+            from slipstick_chains.weighted_sharing import weighted_speeds
 
             weight_column = np.stack(np.broadcast_arrays(*visit_weights))
             ones = np.ones_like(weight_column)

@@ -15,6 +15,7 @@ FAMILIES = (
     "roofline",
     "scalability",
     "speedup",
+    "spin_locks",
     "station",
     "synchronization",
 )

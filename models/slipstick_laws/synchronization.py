@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from slipstick.expression.nodes import COUNT, RATE, TIME, ceil_log, maximum, minimum
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.law.spin_locks import ACCESS, ANDERSON, HANDOFF, SPINNERS, SPINNING
 from slipstick.law.symbols import DENNING_BUZEN, HAND, MELLOR_CRUMMEY_SCOTT, PARSONS
+from slipstick_laws.spin_locks import ACCESS, ANDERSON, HANDOFF, SPINNERS, SPINNING
 
 _IN_TURN = "the law assumes that transactions are served in order of request"
 

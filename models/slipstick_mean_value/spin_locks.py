@@ -10,9 +10,9 @@ one finds (in product form, exactly). Their load on the word's station depends o
   word when the lock is released, and the next holder may release it before that burst is over;
 - array and mcs: no load beyond the accesses that `visits` counts.
 
-Mean hand-over times are the laws of `law.spin_locks`. Sources: Anderson, IEEE Trans. Parallel
-and Distributed Systems 1(1), 1990, 6-16 (counts of accesses, bursts); Mellor-Crummey and Scott, ACM
-TOCS 9(1), 1991, 21-65 (ticket and queue locks). How these laws enter the recursion is derived here.
+Mean hand-over times are the laws of `slipstick_laws.spin_locks`. Sources: Anderson, IEEE Trans.
+Parallel and Distributed Systems 1(1), 1990, 6-16 (counts of accesses, bursts); Mellor-Crummey and
+Scott, ACM TOCS 9(1), 1991, 21-65 (ticket and queue locks). How these laws enter the recursion is derived here.
 Against simulation of 2 to 64 processors the time errs by less than 5 % in the median and by up to
 15 %, with back-off by up to 50 % (tests/method/mean_value/test_spin_locks.py); more near the size
 at which spinning saturates the word's station, where two states can both last.
@@ -24,7 +24,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from slipstick.late import np
-from slipstick.law.spin_locks import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
 from slipstick.model.system import Lock, Model
 from slipstick.random_times import (
     Array,
@@ -36,6 +35,7 @@ from slipstick.random_times import (
     without_zeros,
 )
 from slipstick.structure.visits import LockAccess, Numbers, Queue, Visit
+from slipstick_laws.spin_locks import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
 from slipstick_mean_value.arrivals import ArrivalState
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slipstick.queueing.weighted_sharing import weighted_speeds
+from slipstick_chains.weighted_sharing import weighted_speeds
 
 
 @pytest.mark.parametrize(

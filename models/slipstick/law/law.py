@@ -352,7 +352,6 @@ FAMILIES = (
     "collectives",
     "network",
     "pipeline",
-    "spin_locks",
 )
 """The modules of the laws that methods are made of, one for each family."""
 

@@ -883,7 +883,7 @@ class SharedServers(ServedByPhase):
                 [self.weight_by_class[class_index] for class_index, _ in self.class_phases]
             )
             if self.server_count is not None and self.server_count > 1:
-                from slipstick.queueing.weighted_sharing import weighted_speeds
+                from slipstick_chains.weighted_sharing import weighted_speeds
 
                 speeds = weighted_speeds(weights[:, None], rows.T.astype(float), self.server_count)
                 return np.asarray(rows * speeds.T)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from slipstick.expression.nodes import TIME, Parameter
-from slipstick.law.spin_locks import TICKET_HANDOFF
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.activity import delay, hold, service
 from slipstick.model.system import Lock, Model, Station, closed_model, grouped_model, open_model
 from slipstick.sim.settings import Simulation
+from slipstick_laws.spin_locks import TICKET_HANDOFF
 from slipstick_laws.synchronization import TEST_AND_SET_HANDOFF
 from slipstick_mean_value.form import MeanValue
 from tests.simulation import solve
