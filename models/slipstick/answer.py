@@ -13,7 +13,7 @@ from slipstick.arguments import TEXT, checked
 from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import UnknownNameError, with_way_out
 from slipstick.extensions import FUNCTIONS
-from slipstick.vocabulary import BOUNDS, NOT_CHECKED, UNDECIDED
+from slipstick.vocabulary import BOUNDS, NOT_CHECKED, SIMULATION, UNDECIDED
 
 OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
 """The names of two values: the time of a processor that is not useful work, and the fraction of
@@ -604,8 +604,12 @@ def exactness_words(answer: Answer) -> str:
 
     >>> exactness_words(Answer("m", "mean-value", exact=True, check=Verdict(UNDECIDED)))
     'exact by its equations, not confirmed'
+    >>> exactness_words(Answer("m", "simulation", exact=True))
+    'without sampling error, since no time is random'
     """
     if not answer.exact:
         return "not exact"
+    if answer.method == SIMULATION:
+        return "without sampling error, since no time is random"
     is_unconfirmed = answer.check is not None and answer.check.word in (UNDECIDED, NOT_CHECKED)
     return "exact by its equations, not confirmed" if is_unconfirmed else "solved exactly"

@@ -1224,3 +1224,31 @@ def test_a_title_that_asks_for_the_best_case_has_the_table_of_cases_first(tmp_pa
     assert [*table.titles] == ["with 60 requests a second", "response time of requests"]
     times = [answer["response_time[requests]"] or 0.0 for answer in results.cases.values()]
     assert [row[1] for row in table.rows] == [f"{time / 1e-3:.4g} ms" for time in times]
+
+
+_TWO_GROUPS = (
+    "activity: 1\ngroups:\n  readers: {processors: 4, cycle: [{name: think, delay: 9 ms, component:"
+    " busy}, {name: read, service: bus, time: 1 ms, component: bus}]}\n  writers: {processors: 2,"
+    " cycle: [{name: rest, delay: 3 ms, component: busy}, {name: write, service: bus, time: 2 ms,"
+    " component: bus}]}\nresources: {bus: {servers: 1}}\n"
+)
+
+
+def test_the_parts_of_a_time_name_the_group_that_they_belong_to(tmp_path: Path) -> None:
+    head, _ = study_of(tmp_path, "base: {model: program.yaml}\n", _TWO_GROUPS)
+    assert head[0].startswith("Time of readers ")
+    assert "; a processor of the group readers spends " in head[0]
+
+
+def test_a_simulation_without_random_times_is_told_apart_from_formulas(tmp_path: Path) -> None:
+    base = "base: {model: program.yaml}\n"
+    simulated = "each simulated answer is computed by one run; no time is random, so there is no"
+    alone = "groups.readers.processors: 1, groups.writers.processors: 1, resources.bus.servers: 2"
+    for cases, formulas in (("", False), (f"cases: {{alone: {{{alone}}}}}\n", True)):
+        head, _ = study_of(tmp_path, base + cases, _TWO_GROUPS)
+        assert simulated in head[-1].replace("Each", "each")
+        assert ("solved exactly, by" in head[-1]) == formulas, head[-1]
+        assert "by simulation" not in head[-1]
+    answer = solve(str(tmp_path / "program.yaml"))
+    assert answer.exact
+    assert "by simulation: without sampling error, since no time is random" in answer_text(answer)

@@ -48,6 +48,7 @@ from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.results.words import (
     WHICH_OF_TWO,
     Words,
+    as_words,
     asks_yes_or_no,
     is_plural,
     may_ask_for_opposite,
@@ -668,7 +669,8 @@ def _base_lines(
         remaining_share = 1 - sum(largest_shares.values())
         if remaining_share >= _LEAST_REMAINING_SHARE:
             shares_in_words.append(f"{percent(remaining_share)} on the rest")
-        line += f"; {with_article(words.member)} spends {join_phrases(shares_in_words)}"
+        group = f" of the group {as_words(base_answer.groups[0])}" if base_answer.groups else ""
+        line += f"; {with_article(words.member)}{group} spends {join_phrases(shares_in_words)}"
     if base_answer.limits:
         line += f"; {base_answer.limits[0].pipeline} is limited by {base_answer.limits[0].stage}"
     if ";" in line or given_values or not is_value_stated:
@@ -1026,17 +1028,24 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     if methods_and_exactness and all(is_exact for _, is_exact in methods_and_exactness):
         # In the order of their first use, without repetition.
         method_names = dict.fromkeys(_method_words(method) for method, _ in methods_and_exactness)
-        methods_phrase = join_phrases([*method_names])
+        formula_names = [name for name in method_names if name != "simulation"]
+        exactness_clauses = []
         # The method makes no error; what the model leaves out, or a fit does not know, is another.
-        exactness_clause = f"the formulas of the model are solved exactly, by {methods_phrase}"
-        if "simulation" in method_names:
-            exactness_clause += " (nothing in it is random)"
+        if formula_names:
+            exactness_clauses.append(
+                f"the formulas of the model are solved exactly, by {join_phrases(formula_names)}"
+            )
+        if len(formula_names) < len(method_names):
+            exactness_clauses.append(
+                "each simulated answer is computed by one run; no time is random, so there is no"
+                " sampling error"
+            )
         doubts = ["its fitted parameters are estimates"] if questions_with_estimates else []
         doubts += _assumption_clauses(answers, results.words)
         if names_with_interval and not questions_with_estimates:
             values_text = join_phrases([*map(results.words.value, names_with_interval)])
             doubts.append(f"approximate, with an interval: {values_text}")
-        clause_list[:0] = [exactness_clause, *doubts]
+        clause_list[:0] = [*exactness_clauses, *doubts]
     clause_list += _loss_clauses(answers, results.sweeps)
     examined_cases = {
         case for question in results.questions.values() for case in question.examined_cases()

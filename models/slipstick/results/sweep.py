@@ -156,35 +156,24 @@ class Provenance:
         point_count : of all points
         rows_and_provenances : the indices of some of them, and how those were computed
         """
-
+        row_groups = list(rows_and_provenances)
         methods = np.full(point_count, "", dtype=object)
         is_exact = np.zeros(point_count, dtype=bool)
-        violation_by_point: dict[int, str] = {}
-        error_by_point: dict[int, str] = {}
-        losses_by_point: dict[int, Mapping[str, str]] = {}
-        check_by_point: dict[int, Verdict] = {}
-        for rows, provenance in rows_and_provenances:
+        for rows, provenance in row_groups:
             methods[rows], is_exact[rows] = provenance.methods, provenance.exact
-            violation_by_point |= {
-                int(rows[index]): reason for index, reason in provenance.outside.items()
+        remarks_by_field = (
+            {
+                int(rows[index]): remark
+                for rows, provenance in row_groups
+                for index, remark in getattr(provenance, field_name).items()
             }
-            error_by_point |= {
-                int(rows[index]): reason for index, reason in provenance.errors.items()
-            }
-            losses_by_point |= {
-                int(rows[index]): losses for index, losses in provenance.left_out.items()
-            }
-            check_by_point |= {
-                int(rows[index]): check for index, check in provenance.checks.items()
-            }
+            for field_name in ("outside", "errors", "left_out", "checks")
+        )
         return cls(
             methods.tolist(),
             is_exact.tolist(),
             # Pieces come in the order of their models; readers expect the order of the points.
-            dict(sorted(violation_by_point.items())),
-            dict(sorted(error_by_point.items())),
-            dict(sorted(losses_by_point.items())),
-            dict(sorted(check_by_point.items())),
+            *(dict(sorted(remark_by_point.items())) for remark_by_point in remarks_by_field),
         )
 
     def answer_fields(self, row: int) -> dict[str, Any]:
