@@ -323,8 +323,8 @@ def minimize_squares(
 
 MOST_PARAMETERS_WITHOUT_SCIPY = 2
 """Parameters up to which the search needs no SciPy, whose import takes 0.2 s and 24 MB: a load test
-of a few rows would take over a second and 100 MB with it. In 1,500 fits of random load tests the sum
-of squares is that of SciPy to a millionth (benchmarks/search_of_fits.py); a test compares both.
+of a few rows would take over a second and 100 MB with it. For 1,500 random fits the sum of
+squares is that of SciPy to a millionth (benchmarks/search_of_fits.py); a test compares both.
 """
 LARGEST_DAMPING = 1e16
 
