@@ -163,7 +163,7 @@ class CollectiveAlgorithm:
         )
         return Law(
             name=f"{self.operation}-{self.name}",
-            title=f"Time of {self.operation} by the algorithm {self.name}",
+            title=f"Time of {self.operation} by the {self.name} algorithm",
             gives=Symbol(
                 "time", TIME, "time from the common start to the end at the last rank", "T"
             ),
