@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, floor
 
 from slipstick.late import Array, np
 from slipstick.report.formatting import percent
@@ -23,6 +24,7 @@ class YearBand:
         no year at the stated rates, the share in which it is true in the last year [1]
     last_year : of the search
     samples : number of draws
+    starts : whether the condition is true after the change, and not before
     """
 
     low: float | None
@@ -30,10 +32,13 @@ class YearBand:
     share_of_draws: float
     last_year: float
     samples: int
+    starts: bool = True
 
     def __str__(self) -> str:
         """Return the band in brackets, or nothing if all draws have the same year."""
-        return crossing_band_text(self.low, self.high, self.share_of_draws, self.last_year)
+        return crossing_band_text(
+            self.low, self.high, self.share_of_draws, self.last_year, starts=self.starts
+        )
 
 
 def crossing_band(
@@ -92,17 +97,37 @@ def drawn_crossings(
     )
 
 
-def crossing_year_text(
-    stated_year: float, low: float | None, high: float | None, share_of_draws: float | None
-) -> str:
-    """Return the year of a crossing as text: a whole year if the draws of the rates move it,
-    because decimals then mean nothing.
+def whole_year(year: float, *, starts: bool) -> int:
+    """Return the first whole year after a condition starts to hold, or the last one before it
+    stops, so that the condition holds in the year itself.
 
-    >>> crossing_year_text(2033.7, 2028.1, None, 0.7), crossing_year_text(2006.1, None, None, None)
+    >>> whole_year(2028.2, starts=True), whole_year(2028.7, starts=False)
+    (2029, 2028)
+    """
+    return ceil(year - _YEAR_TOLERANCE) if starts else floor(year + _YEAR_TOLERANCE)
+
+
+_YEAR_TOLERANCE = 1e-6  # years; the largest error of the search for a crossing
+
+
+def crossing_year_text(
+    stated_year: float,
+    low: float | None,
+    high: float | None,
+    share_of_draws: float | None,
+    *,
+    starts: bool = True,
+) -> str:
+    """Return the year of a crossing as text: a whole year in which the condition holds if the draws
+    of the rates move it, because decimals then mean nothing.
+
+    >>> crossing_year_text(2033.2, 2028.1, None, 0.7), crossing_year_text(2006.1, None, None, None)
     ('2034', '2006.1')
     """
     return year_text(
-        round(stated_year) if _is_uncertain(low, high, share_of_draws) else stated_year
+        whole_year(stated_year, starts=starts)
+        if _is_uncertain(low, high, share_of_draws)
+        else stated_year
     )
 
 
@@ -119,18 +144,25 @@ _ALL_DRAWS = 0.999  # a larger part of the draws is all of them
 
 
 def crossing_band_text(
-    low: float | None, high: float | None, share_of_draws: float | None, last_year: float
+    low: float | None,
+    high: float | None,
+    share_of_draws: float | None,
+    last_year: float,
+    *,
+    starts: bool = True,
 ) -> str:
-    """Return in brackets the band of whole years in which the draws cross, and the fraction of the
-    draws that cross by the last year; empty if all draws cross in the same year.
+    """Return in brackets the band of whole years from which, or until which, the condition holds in
+    the draws, and the fraction of the draws that cross by the last year; empty if all draws cross
+    in the same year.
 
     >>> crossing_band_text(2028.1, None, 0.715, 2046.0)
-    ' (uncertain: 2028 or later; by 2046 in 71.5 % of the random draws)'
+    ' (uncertain: 2029 or later; by 2046 in 71.5 % of the random draws)'
     """
     if not _is_uncertain(low, high, share_of_draws):
         return ""
     first_year, last_crossing_year = (
-        None if band_year is None else year_text(round(band_year)) for band_year in (low, high)
+        None if band_year is None else year_text(whole_year(band_year, starts=starts))
+        for band_year in (low, high)
     )
     band_text = (
         ""

@@ -89,6 +89,7 @@ from slipstick_questions.crossing_years import (
     YearBand,
     crossing_band,
     drawn_crossings,
+    whole_year,
 )
 from slipstick_questions.fitted import FittedBase
 from slipstick_questions.saturation import saturated_points, saturated_resources, unbounded
@@ -884,7 +885,8 @@ class _DrawnRates:
         if not changes:
             share = float((drawn[:, -1] >= 0).mean())
             return YearBand(None, None, share, last_year, self.samples)
-        sign = 1.0 if changes[0].starts else -1.0
+        starts = changes[0].starts
+        sign = 1.0 if starts else -1.0
         crossing_years = drawn_crossings(
             sign * stated, sign * drawn, np.array(self.years), changes[0].value
         )
@@ -892,7 +894,7 @@ class _DrawnRates:
             return None
         band_ends = (1 - self.band) / 2, (1 + self.band) / 2
         low, high, share_of_draws = crossing_band(crossing_years, band_ends)
-        return YearBand(low, high, share_of_draws, last_year, self.samples)
+        return YearBand(low, high, share_of_draws, last_year, self.samples, starts)
 
 
 _MOST_YEARS_OF_DRAWS = 17
@@ -1951,7 +1953,10 @@ def _range_of_condition_text(
 
     def bound_text(value: float | None, starts: bool, ends: Ends = NO_ENDS) -> str:
         if search.of == YEAR:
-            whole_years = [None if year is None else round(year) for year in (value, *ends)]
+            whole_years = [
+                None if year is None else whole_year(year, starts=starts)
+                for year in (value, *ends)
+            ]
             amount = bracketed(*map(year_text, whole_years))
             return f"from {amount} on" if starts else f"until {amount}"
         if verb:

@@ -487,7 +487,12 @@ def overtaking_sentence(overtaking: Overtaking, last_year: float, words: Words =
         f"{faster_case} takes less time than {slower_case} from"
         f" {crossing_year_text(overtaking.year, *band_and_share)}"
     )
-    sentence += " on" if overtaking.end_year is None else f" to {year_text(overtaking.end_year)}"
+    end_year = overtaking.end_year
+    sentence += (
+        " on"
+        if end_year is None
+        else f" to {crossing_year_text(end_year, *band_and_share, starts=False)}"
+    )
     return sentence + crossing_band_text(*band_and_share, last_year)
 
 

@@ -585,10 +585,12 @@ def _change_clause(change: Change, last_year: float, projection: Projection) -> 
     """Return a clause on the year in which a condition starts or stops holding, with its band."""
     band_and_share = change.low, change.high, change.part
     crossing_text = _with_factor(
-        crossing_year_text(change.value, *band_and_share), change.value, projection
+        crossing_year_text(change.value, *band_and_share, starts=change.starts),
+        change.value,
+        projection,
     )
     year_in_words = f"from {crossing_text} on" if change.starts else f"until {crossing_text}"
-    year_in_words += crossing_band_text(*band_and_share, last_year)
+    year_in_words += crossing_band_text(*band_and_share, last_year, starts=change.starts)
     return year_in_words + (", by a jump" if change.jump else "")
 
 
@@ -628,14 +630,18 @@ def _dominant_sentence(track: ProjectedCase) -> str:
     )
     return (
         f"{class_with_verb(first_class.name)} the most time until"
-        f" {_first_year_text(later_classes[0])}"
+        f" {_year_of_change_text(later_classes[0], starts=False)}"
         f"{later_clauses}"
     )
 
 
-def _first_year_text(dominant: DominantClass) -> str:
-    """Return the first year in which a class takes the most time, as text."""
-    return crossing_year_text(dominant.first, dominant.low, dominant.high, dominant.share_of_draws)
+def _year_of_change_text(dominant: DominantClass, *, starts: bool) -> str:
+    """Return the first year in which a class takes the most time, or the last one in which another
+    class does, as text.
+    """
+    return crossing_year_text(
+        dominant.first, dominant.low, dominant.high, dominant.share_of_draws, starts=starts
+    )
 
 
 def _largest_class_phrase(dominant: DominantClass, last_year: float) -> str:
@@ -643,7 +649,7 @@ def _largest_class_phrase(dominant: DominantClass, last_year: float) -> str:
     text.
     """
     band_text = crossing_band_text(dominant.low, dominant.high, dominant.share_of_draws, last_year)
-    return f"{class_words(dominant.name)} from {_first_year_text(dominant)}{band_text}"
+    return f"{class_words(dominant.name)} from {_year_of_change_text(dominant, starts=True)}{band_text}"
 
 
 def sentences_without_rate(projection: Projection) -> Iterator[str]:

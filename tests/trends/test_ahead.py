@@ -4,6 +4,7 @@ its cases.
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -355,7 +356,10 @@ def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
     later = " (uncertain: 2021 or later; by 2024 in 75 % of the random draws)"
     assert crossing_band_text(2020.6, None, 0.75, 2024.0) == later
     assert crossing_band_text(2020.6, 2023.0, 1.0, 2024.0) == " (uncertain: 2021 to 2023)"
-    assert crossing_band_text(2022.6, 2023.3, 1.0, 2024.0) == " (in 2023)"
+    assert crossing_band_text(2022.2, 2023.0, 1.0, 2024.0) == " (in 2023)"
+    assert crossing_band_text(2022.6, 2023.3, 1.0, 2024.0, starts=False) == (
+        " (uncertain: 2022 to 2023)"
+    )
     # All draws cross in one year: its decimals are known, and the band says nothing.
     assert crossing_band_text(2006.1, 2006.1, 1.0, 2024.0) == ""
     assert crossing_year_text(2006.1, 2006.1, 2006.1, 1.0) == "2006.1"
@@ -384,7 +388,45 @@ def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> Non
     crossed = f" or later; by 2034 in {percent(overtaking.share_of_draws)} of the random draws)"
     assert crossed in " ".join(ProjectResult(made).sentences())
     (sentence,) = [text for text in ProjectResult(made).sentences() if "less time than" in text]
-    assert sentence.startswith(f"Other takes less time than base from {overtaking.year:.0f} on")
+    first_whole_year = math.ceil(overtaking.year)
+    assert sentence.startswith(f"Other takes less time than base from {first_whole_year} on")
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize(("relation", "word"), [("<=", "from"), (">=", "until")])
+def test_a_condition_is_true_in_the_year_of_its_sentence(
+    folder: Path, relation: str, word: str
+) -> None:
+    """The year of a change with a band is a whole one, on the side on which the condition holds."""
+    write("core")
+    first_times = (
+        projection(
+            "answer: [time]\nproject: {trends: [measured], years: {from: 2020, to: 2034, step: 1},"
+            " samples: 0}\n"
+        )
+        .tracks[0]
+        .sweep.columns["time"]
+    )
+    for fraction in (0.2, 0.8):
+        # A limit between the values of two years is passed within a year.
+        limit = float(np.interp(fraction, [0, 1], first_times[[6, 5]]))
+        made = projection(
+            "answer: [time]\nproject: {trends: [measured], years: {from: 2020, to: 2034, step: 1},"
+            f" watch: [time {relation} {limit!r} s]}}\n"
+        )
+        (track,) = made.tracks
+        times = dict(zip(track.sweep.points["year"], track.sweep.columns["time"], strict=True))
+        (sentence,) = [
+            text for text in ProjectResult(made).sentences() if text.startswith("Time is at ")
+        ]
+        year_match = re.search(rf"{word} (20\d\d)\b", sentence)
+        assert year_match
+        year = float(year_match[1])
+        is_true = {
+            key: time <= limit if word == "from" else time >= limit for key, time in times.items()
+        }
+        assert is_true[year]
+        assert not is_true[year + (-1 if word == "from" else 1)]
 
 
 @pytest.mark.turns(4)
