@@ -1954,8 +1954,7 @@ def _range_of_condition_text(
     def bound_text(value: float | None, starts: bool, ends: Ends = NO_ENDS) -> str:
         if search.of == YEAR:
             whole_years = [
-                None if year is None else whole_year(year, starts=starts)
-                for year in (value, *ends)
+                None if year is None else whole_year(year, starts=starts) for year in (value, *ends)
             ]
             amount = bracketed(*map(year_text, whole_years))
             return f"from {amount} on" if starts else f"until {amount}"
