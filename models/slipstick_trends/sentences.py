@@ -649,7 +649,8 @@ def _largest_class_phrase(dominant: DominantClass, last_year: float) -> str:
     text.
     """
     band_text = crossing_band_text(dominant.low, dominant.high, dominant.share_of_draws, last_year)
-    return f"{class_words(dominant.name)} from {_year_of_change_text(dominant, starts=True)}{band_text}"
+    first_year = _year_of_change_text(dominant, starts=True)
+    return f"{class_words(dominant.name)} from {first_year}{band_text}"
 
 
 def sentences_without_rate(projection: Projection) -> Iterator[str]:
