@@ -609,7 +609,9 @@ def exactness_words(answer: Answer) -> str:
     """
     if not answer.exact:
         return "not exact"
+    is_unconfirmed = answer.check is not None and answer.check.word in (UNDECIDED, NOT_CHECKED)
+    if is_unconfirmed:
+        return "exact by its equations, not confirmed"
     if answer.method == SIMULATION:
         return "without sampling error, since no time is random"
-    is_unconfirmed = answer.check is not None and answer.check.word in (UNDECIDED, NOT_CHECKED)
-    return "exact by its equations, not confirmed" if is_unconfirmed else "solved exactly"
+    return "solved exactly"

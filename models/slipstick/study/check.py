@@ -184,7 +184,12 @@ def note_on_title(study: StudySpec) -> str:
     ):
         return ""
     way_out = "what has to be true under statements"
-    if conditions_by_question:
+    if "fits" in question_names:
+        way_out = (
+            "a limit as time, throughput or efficiency of the fit, and ask for it in the title, such"
+            " as at most 5 s on 64 processors"
+        )
+    elif conditions_by_question:
         way_out = f"the condition under watch of {next(iter(conditions_by_question))}"
     elif not may_ask_for_opposite(study.title):
         way_out = f"the condition under seek or choose, or {way_out}"

@@ -724,3 +724,23 @@ def test_a_title_that_asks_for_the_fastest_or_compares_two_is_answered_by_the_fi
         assert re.match(
             r"By the fitted law usl, speed-up is at most .*, at (68|69|70) nodes", first
         )
+
+
+def test_a_title_that_a_fit_leaves_open_leads_to_its_limits_which_answer_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The time on 64 processors is about 5 s and 95 s / 64: less than 8 s."""
+    note = (
+        "write a limit as time, throughput or efficiency of the fit, and ask for it in the title,"
+        " such as at most 5 s on 64 processors"
+    )
+    fit = "fits:\n  runs: {data: runs.csv, families: [amdahl], at: [64]"
+    for title, limit, is_open in (
+        ("Is it too slow on 64 processors?", "", True),
+        ("Does it take at most 8 s on 64 processors?", ", time: 8 s", False),
+    ):
+        path = written(tmp_path, f"study: 1\ntitle: {title}\n{fit}{limit}}}\n")
+        assert main(["check", str(path)]) == 0
+        assert (note in capsys.readouterr().out) == is_open
+        head = head_lines(answered(path), [])
+        assert head[0].startswith("Yes, on 64 processors:") != is_open
