@@ -492,8 +492,9 @@ class _FormulaReader:
         """Return the constant of a number."""
         value, dimension = self._result_at(token, self._quantity, token.text)
         if dimension.time_power and not self._allows_times:
-            advice = "make it a named parameter, so that its share can be computed"
-            raise FormulaError(f"{short(token.text)} holds time; {advice}", token.column)
+            advice = f"name it under parameters, such as extra: {token.text}, and write extra here"
+            message = f"{short(token.text)} holds time; {advice}, so that its share can be computed"
+            raise FormulaError(message, token.column)
         return _ParsedPart(Number(value, dimension))
 
     def close(self, opening_bracket: _FormulaToken | None) -> None:

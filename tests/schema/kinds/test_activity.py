@@ -474,8 +474,8 @@ UNREAD = [
         "",
         [
             (
-                "6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that "
-                "its share can be computed"
+                "6:13: cycle.0.delay: '3 us' holds time; name it under parameters, such as"
+                " extra: 3 us, and write extra here, so that its share can be computed"
             )
         ],
     ),
@@ -484,8 +484,8 @@ UNREAD = [
         "",
         [
             (
-                "6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that "
-                "its share can be computed"
+                "6:13: cycle.0.delay: '3 us' holds time; name it under parameters, such as"
+                " extra: 3 us, and write extra here, so that its share can be computed"
             )
         ],
     ),

@@ -380,7 +380,6 @@ EXPONENT = (
     "an exponent must be a whole number from -64 to 64, written out (others by pow(x, y) of plain"
     " numbers, in quotes); got"
 )
-SHARE = "holds time; make it a named parameter, so that its share can be computed"
 NESTED = "this has over 60 levels of brackets, signs and powers; give the inner part a name"
 MANY = "this has over 1000 operations; give parts of it names"
 HIGH = "this has over 150 operations that wait for each other; form groups, as in (a * b) * (c * d)"
@@ -394,6 +393,13 @@ AFTER_A_NUMBER = (
     "a unit follows one number, not a formula: compute the number, or make it a parameter with its"
     " unit and write the parameter's name"
 )
+
+
+def time_in_formula(text: str) -> str:
+    return (
+        f"{text!r} holds time; name it under parameters, such as extra: {text}, and write extra"
+        " here, so that its share can be computed"
+    )
 
 
 def character(name: str) -> str:
@@ -466,10 +472,10 @@ def character(name: str) -> str:
         ("n ** (2 B)", 6, f"{EXPONENT} '2 B'"),
         ("9**9**9**9", 7, f"{EXPONENT} '387420489'"),
         ("2**(2**40)", 4, f"{EXPONENT} '1099511627776'"),
-        ("3 ms", 1, f"'3 ms' {SHARE}"),
-        ("n * 2us", 5, f"'2us' {SHARE}"),
-        ("n / 3 GHz", 5, f"'3 GHz' {SHARE}"),
-        ("0 s + t", 1, f"'0 s' {SHARE}"),
+        ("3 ms", 1, time_in_formula("3 ms")),
+        ("n * 2us", 5, time_in_formula("2us")),
+        ("n / 3 GHz", 5, time_in_formula("3 GHz")),
+        ("0 s + t", 1, time_in_formula("0 s")),
         ("n × 2", 3, character("U+00D7 MULTIPLICATION SIGN")),
         ("n − 2", 3, character("U+2212 MINUS SIGN")),
         ("n\0", 2, character("U+0000 without a name")),
