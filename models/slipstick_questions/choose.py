@@ -1259,6 +1259,8 @@ def _first_headline(choice: ChosenPoints, words: Words, beginning: str) -> str:
     is_objective_limited = choice.objective in choice.limited
     has_objective = is_objective_limited and 0 < len(value_texts) <= _MOST_LIMITED_VALUES
     objective_clause = "" if has_objective else _objective_text(choice, words)
+    if objective_clause and choice.objective == COST and not choice.currency:
+        objective_clause += " in the units of the study"
     return f"{point_sentence}{objective_clause}{values_in_words}{_rival_clause(choice, words)}"
 
 

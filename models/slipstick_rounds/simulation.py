@@ -176,12 +176,8 @@ class BatchServerSimulation(BatchServerForm):
             if is_precise or settings.cycles or was_stopped or 4 * visit_count > most_visits:
                 break
             visit_count *= 4
-        notes: list[str] = [
-            RunLength(
-                f"a run of {ended_visits:,} visits, the first {warm_up_visits:,} of which are left"
-                " out"
-            )
-        ]
+        left_out = f", the first {warm_up_visits:,} of which are left out" if warm_up_visits else ""
+        notes: list[str] = [RunLength(f"a run of {ended_visits:,} visits{left_out}")]
         if was_stopped:
             notes.append(RunLength(f"stopped at the budget of {settings.events:,} events"))
         if not is_settled:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from math import isclose, isfinite
+from math import inf, isclose, isfinite
 
 from slipstick.expression.nodes import Dimension
 from slipstick.late import np
@@ -422,6 +422,22 @@ def _with_factor(year_in_words: str, crossing: float, projection: Projection) ->
     return f"{year_in_words}, when processors are {factor:.3g} times as fast"
 
 
+def _speed_clause(sweep: Sweep, first_and_last_index: tuple[int, int]) -> str:
+    """Return how many times as fast the last year is as the first one, with the interval that the
+    intervals of both times leave.
+    """
+    (first_value, _, first_ends), (last_value, _, last_ends) = (
+        value_at(sweep, "time", year_index) for year_index in first_and_last_index
+    )
+    factor = first_value / last_value
+    first_low, first_high = first_ends if isfinite(sum(first_ends)) else (first_value, first_value)
+    last_low, last_high = last_ends
+    if not last_low < last_high < inf:
+        return f" ({plain_decimal(factor, 3)} times as fast)"
+    factor_text = quantity(factor, "1", 3, ends=(first_low / last_high, first_high / last_low))
+    return f", {factor_text} times as fast,"
+
+
 def _track_headline(track: ProjectedCase, projection: Projection, words: Words) -> str:
     """Return a sentence on how the values of a case change over the years."""
     beginning = _beginning_of_sentence(track, projection, words)
@@ -452,7 +468,7 @@ def _track_headline(track: ProjectedCase, projection: Projection, words: Words) 
             verb = "hardly changes:" if is_small else f"probably {verb}"
         change_clause = f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}"
         if name == "time" and last_value < first_value:
-            change_clause += f" ({plain_decimal(first_value / last_value, 3)} times as fast)"
+            change_clause += _speed_clause(track.sweep, first_and_last_index)
         change_clauses.append(change_clause)
     if not change_clauses:
         return f"{beginning}{span_phrase(track, projection)} there is no answer"

@@ -209,7 +209,8 @@ TOO_LARGE = UnmetRequirement(
 )
 PARTLY_BROKEN = tuple(replace(part, is_everywhere=False) for part in (NOT_EVEN, TOO_LARGE))
 KEPT = "99 % of requests are answered within 265 (259 to 272) ms (limit 300 ms)"
-CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
+UNITS = "in the units of the study"
+CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27 {UNITS}; then {KEPT}"
 SURELY_CHEAPEST = CHEAPEST.replace("cheapest are", "cheapest that surely suffice are")
 
 
@@ -590,6 +591,20 @@ def test_laws_side_by_side_are_told_at_the_end_of_their_axis(tmp_path: Path) -> 
         "vary: {laws: {cases: [amdahl, gustafson], axes: {processors: [1, 256]}}}\n",
     )
     assert "With 256 processors the speed-up is 18.62 for Amdahl and 243.2 for Gustafson." in head
+
+
+def test_values_of_two_kinds_at_the_end_of_an_axis_are_apart_by_a_comma(tmp_path: Path) -> None:
+    head = _heads(
+        tmp_path,
+        "cases:\n"
+        "  amdahl: {title: Amdahl, model: law/amdahl-speedup, serial: 5%, processors: 64}\n"
+        "  usl: {title: USL, model: law/universal-scalability, contention: 5%, coherency: 0.001,"
+        " processors: 64}\n"
+        "answer: [speedup, capacity]\n"
+        "vary: {laws: {cases: [amdahl, usl], axes: {processors: [1, 256]}}}\n",
+    )
+    beginning = "With 256 processors the speed-up is 18.62 for Amdahl, and the capacity is "
+    assert any(line.startswith(beginning) for line in head), head
 
 
 @pytest.mark.turns(4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,13 @@ from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.report.head import head_lines
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, from_plain
-from slipstick.schema.uncertain import separate_uncertain
-from slipstick.study.uncertain import _quadratic_values, drawn_settings, width_shares
+from slipstick.schema.uncertain import UncertainValues, separate_uncertain
+from slipstick.study.uncertain import (
+    _quadratic_values,
+    _range_notes,
+    drawn_settings,
+    width_shares,
+)
 from slipstick_papers.statements import StatementsResult
 from slipstick_questions.choose import ChooseResult
 from slipstick_questions.rank import RankResult
@@ -557,3 +563,17 @@ def test_draws_without_an_answer_lie_beyond_the_ends(
     }
     (statement,) = result_of(run(study), StatementsResult).statements
     assert statement.verdict == "undecided"
+
+
+def test_no_setting_has_more_than_the_whole_width() -> None:
+    """A setting that is drawn along with another takes back a part of what that one causes."""
+    random = np.random.default_rng(1)
+    logs, other_logs = random.normal(size=1000), random.normal(size=1000)
+    draws = {"a": np.exp(logs), "b": np.exp(0.1 * logs + 0.1 * other_logs)}
+    columns = {"time": draws["a"] / draws["b"] ** 0.2}
+    assert width_shares(draws, columns["time"])["a"] > 1.01
+    form = SimpleNamespace(quantity="time", is_estimated=False)
+    settings = UncertainValues(tuple(draws), (0.0, 0.0), ((1.0, 0.0), (0.0, 1.0)))
+    notes = [*_range_notes(SimpleNamespace(form=form), settings, columns, draws)]  # type: ignore[arg-type]
+    (shares,) = [note for note in notes if "shares in the width" in note]
+    assert shares.startswith("shares in the width of the interval of time: a 100 %")

@@ -961,13 +961,11 @@ def _sweep_or_end_lines(
             phrase = f"{_amount_at(sweep, name, row)} for {words.case(case)}"
             phrases_by_value.setdefault(name, []).append(phrase)
     if phrases_by_value:
-        clauses = [
+        clauses_text = ", and ".join(
             words.value_clause(name, join_phrases(phrases))
             for name, phrases in phrases_by_value.items()
-        ]
-        yield (
-            f"with {setting_phrase(axis.path, end_value, axis.unit, words)} {join_phrases(clauses)}"
         )
+        yield f"with {setting_phrase(axis.path, end_value, axis.unit, words)} {clauses_text}"
 
 
 def _setting_at(sweep: Sweep, axis: Axis, row: int, words: Words) -> str:

@@ -186,8 +186,8 @@ def note_on_title(study: StudySpec) -> str:
     way_out = "what has to be true under statements"
     if "fits" in question_names:
         way_out = (
-            "a limit as time, throughput or efficiency of the fit, and ask for it in the title, such"
-            " as at most 5 s on 64 processors"
+            "a limit as time, throughput or efficiency of the fit, and ask for it in the title,"
+            " such as at most 5 s on 64 processors"
         )
     elif conditions_by_question:
         way_out = f"the condition under watch of {next(iter(conditions_by_question))}"

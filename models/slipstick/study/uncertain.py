@@ -468,7 +468,8 @@ def _range_notes(
         else {}
     )
     shares_in_words = [
-        f"{path} {100 * share:.0f} %"
+        # A joint effect may count against another setting, so that one share exceeds the whole.
+        f"{path} {100 * min(share, 1.0):.0f} %"
         for path, share in list(shares.items())[:MOST_SHARES]
         if share >= LEAST_SHARE
     ]
