@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from slipstick import Answer, Simulation, solve
 from slipstick.cli.main import main
@@ -56,6 +57,8 @@ ROOT = Path(__file__).parents[2]
 NUMBER = re.compile(
     r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]*[a-zA-Z_]\w*\d)", re.IGNORECASE
 )
+REPEATED = re.compile(r"([^\w\s])(?: ?\1)+")
+"""Lines and bars, whose length follows from numbers."""
 RAW = 3
 """The status of a command that ends in an exception that is not of slipstick."""
 DAMAGES = 6
@@ -80,20 +83,26 @@ class Outcome:
     status : 0 of an answer, or the status of the command; 2 of a refusal
     count : of the numbers in what was printed, or in the answer
     checksum : a sum over the numbers; each value, and the place where it stands, changes it
+    words : a checksum of the text without its numbers
     """
 
     status: int
     count: int
     checksum: float
+    words: str
 
 
-def summed(status: int, numbers: Sequence[float]) -> Outcome:
+def summed(status: int, numbers: Sequence[float], text: str = "") -> Outcome:
     """Return the outcome with a sum over logarithms of the numbers, so that a change of a millionth
-    of one of them is seen, and rounding is not.
+    of one of them is seen, and rounding is not; and with a checksum of the words of a text.
 
     >>> summed(0, [1.0, 2.0]) == summed(0, [2.0, 1.0])
     False
     >>> summed(0, [1.0, -2.0]) == summed(0, [1.0, 2.0])
+    False
+    >>> summed(0, [], "at most 3  ms") == summed(0, [], "at most 12 ms")
+    True
+    >>> summed(0, [], "at most 3 ms") == summed(0, [], "at least 3 ms")
     False
     """
     total = 0.0
@@ -106,7 +115,8 @@ def summed(status: int, numbers: Sequence[float]) -> Outcome:
             total += math.copysign(11 * weight, number)
         elif magnitude > 1e-13:
             total += weight * (math.log(magnitude) + 3 * (number > 0))
-    return Outcome(status, len(numbers), total)
+    words = REPEATED.sub(r"\1", NUMBER.sub("#", " ".join(text.split())))
+    return Outcome(status, len(numbers), total, f"{crc32(words.encode()):08x}")
 
 
 def outcome(name: str, folder: Path) -> Outcome:
@@ -296,8 +306,9 @@ def _solved(makers: Mapping[str, Callable[[], Any]], rest: str) -> Outcome:
     try:
         answer = solve(makers[title](), method=asked, simulation=simulation)
     except SlipstickError as error:
-        return summed(2, _numbers_of(str(error)))
-    return summed(0, list(_numbers_in(answer)))
+        return summed(2, _numbers_of(str(error)), str(error))
+    names = (*answer.values, *answer.account, *answer.steps, *answer.share, *answer.gradient)
+    return summed(0, list(_numbers_in(answer)), " ".join((*sorted(names), *answer.notes)))
 
 
 def _numbers_in(answer: Answer) -> Iterator[float]:
@@ -390,13 +401,14 @@ def _shipped(rest: str, folder: Path) -> Outcome:
 def _printed(lines: Sequence[str]) -> Outcome:
     """Run commands until one fails, and return the outcome of all."""
     numbers: list[float] = []
-    status = 0
+    status, text = 0, ""
     for line in lines:
         status, printed = _command(shlex.split(line))
         numbers += _numbers_of(printed)
+        text += printed
         if status:
             break
-    return summed(status, numbers)
+    return summed(status, numbers, text.replace(str(Path.cwd()), "FOLDER"))
 
 
 def _command(words: Sequence[str]) -> tuple[int, str]:
