@@ -70,7 +70,7 @@ NOT_SETTLED = (
     " other, do not settle in the formula; let fewer customers arrive, or ask for simulation"
 )
 
-NOTE = "the numbers of customers in successive rounds are assumed to be independent"
+NOTE = "the numbers of customers in the two phases of a round are assumed to be independent"
 
 CLOSED_NOTE = (
     "in a closed population first phases were up to 15 % off simulated ones, and up to three fifths"

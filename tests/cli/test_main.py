@@ -92,7 +92,7 @@ def test_what_is_done_has_status_0_and_speaks_on_standard_output(slip: Run) -> N
         assert (status, err, bool(out)) == (0, "", True), command
     assert (
         slip("check", "x.yaml").out
-        == "x.yaml: a valid activity; 8 of 9 times without an scv: constant\n"
+        == "x.yaml: a valid activity; no scv, therefore constant: 8 of 9 times\n"
     )
 
 
@@ -305,7 +305,7 @@ def test_all_problems_of_all_files_come_at_once(slip: Run) -> None:
     Path("b.yaml").write_text("machine: 1\nnetwork: nowhere\n")
     Path("c.yaml").write_text(DESIGN)
     status, out, err = slip("check", "c.yaml", "b.yaml", "none.yaml", "a.yaml")
-    assert (status, out) == (2, "c.yaml: a valid activity; 8 of 9 times without an scv: constant\n")
+    assert (status, out) == (2, "c.yaml: a valid activity; no scv, therefore constant: 8 of 9 times\n")
     places = [line.removeprefix("error: ").split(": ")[0] for line in err.splitlines()]
     assert places == ["a.yaml:4:13", "a.yaml:5:6", "b.yaml:1:1", "b.yaml:2:10", "none.yaml:1:1"]
     document = json.loads(slip("check", "c.yaml", "b.yaml", "none.yaml", "a.yaml", "--json").out)

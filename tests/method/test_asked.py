@@ -270,7 +270,7 @@ def test_values_of_several_groups_are_asked_by_group(
         answer["throughput"]
     assert not {"time", "throughput"} & set(answer.names)
     assert main(["check", str(tmp_path / "groups.yaml")]) == 0
-    assert "a valid activity; 2 of 4 times without an scv: constant" in capsys.readouterr().out
+    assert "a valid activity; no scv, therefore constant: 2 of 4 times" in capsys.readouterr().out
     study = tmp_path / "study.yaml"
     text = "study: 1\nbase: {model: groups.yaml}\nanswer: [throughput]\n"
     study.write_text(text)

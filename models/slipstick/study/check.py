@@ -116,7 +116,7 @@ def _check_spec(path: Path) -> Iterator[str]:
         default_variation for default_variation in default_variations if default_variation
     )
     for default_variation, count in count_by_default.items():
-        yield f"{count} of {len(default_variations)} times without an scv: {default_variation}"
+        yield f"no scv, therefore {default_variation}: {count} of {len(default_variations)} times"
 
 
 def _check_models(kind: str, spec: BaseModel, tree: Table, path: Path, library: Library) -> None:
