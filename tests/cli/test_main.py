@@ -305,7 +305,10 @@ def test_all_problems_of_all_files_come_at_once(slip: Run) -> None:
     Path("b.yaml").write_text("machine: 1\nnetwork: nowhere\n")
     Path("c.yaml").write_text(DESIGN)
     status, out, err = slip("check", "c.yaml", "b.yaml", "none.yaml", "a.yaml")
-    assert (status, out) == (2, "c.yaml: a valid activity; no scv, therefore constant: 8 of 9 times\n")
+    assert (status, out) == (
+        2,
+        "c.yaml: a valid activity; no scv, therefore constant: 8 of 9 times\n",
+    )
     places = [line.removeprefix("error: ").split(": ")[0] for line in err.splitlines()]
     assert places == ["a.yaml:4:13", "a.yaml:5:6", "b.yaml:1:1", "b.yaml:2:10", "none.yaml:1:1"]
     document = json.loads(slip("check", "c.yaml", "b.yaml", "none.yaml", "a.yaml", "--json").out)
