@@ -33,6 +33,7 @@ from slipstick import (
     station,
     sweep,
 )
+from slipstick.api import MOST_WHOLE
 from slipstick.cli.main import main
 from slipstick.errors import (
     InputError,
@@ -667,6 +668,23 @@ def test_a_sweep_has_the_quantiles_of_its_whole_answers() -> None:
     assert name not in answers.columns
     with pytest.raises(UnknownNameError, match="there is no column 'p95'"):
         answers["p95"]
+
+
+def test_many_points_have_quantiles_by_the_way_that_their_message_names() -> None:
+    name, path = "response_time_quantile[jobs,0.95]", "classes.jobs.arrivals"
+    rates = np.linspace(1, 11, MOST_WHOLE + 1)
+    model = {**WORKERS, "stations": {"worker": {"service": {"jobs": "80 ms"}}}}
+    answers = solve(model, {path: rates})
+    way_out = (
+        "; these 1,001 points have only the usual columns: solve up to 1,000 points in one call, or"
+        " run a study that names it in its answer"
+    )
+    with pytest.raises(UnknownNameError, match=re.escape(f"column {name!r}{way_out}")):
+        answers[name]
+    in_one_call = solve(model, {path: rates[:2]})[name]
+    study = {"study": 1, "base": {"model": model}, "answer": [name], "vary": {path: [*rates[:2]]}}
+    (named,) = run(study).sweeps
+    assert named[name].tolist() == pytest.approx(in_one_call.tolist())
 
 
 def test_the_table_of_a_sweep_names_numbered_columns_together() -> None:

@@ -12,7 +12,14 @@ from typing import Any, Protocol
 from slipstick.answer import Answer, Verdict
 from slipstick.arguments import TEXT, checked, whole_number
 from slipstick.display import ShownAsTables, TableShown
-from slipstick.errors import ModelError, SlightlyBeyond, import_optional, look_up, with_kind_of
+from slipstick.errors import (
+    ModelError,
+    SlightlyBeyond,
+    UnknownNameError,
+    import_optional,
+    look_up,
+    with_kind_of,
+)
 from slipstick.extensions import FUNCTIONS
 from slipstick.late import Array, NDArray, np
 from slipstick.vocabulary import LEFT_OUT, SIMULATION
@@ -434,7 +441,8 @@ class Sweep(Labelled, ShownAsTables):
     @checked(name=TEXT)
     def __getitem__(self, name: str) -> Array:
         """Return a column, or the values of an axis at every point, as an array with the dimensions
-        `dims`. Values that only whole answers have, such as quantiles, are taken from `answers`.
+        `dims`. Values that only whole answers have, such as quantiles, are taken from `answers`,
+        which `solve` keeps for up to 1,000 points.
 
         Raises
         ------
@@ -444,6 +452,12 @@ class Sweep(Labelled, ShownAsTables):
         numbers = [] if name in columns else [answer.find(name) for answer in self.answers]
         if any(number is not None for number in numbers):
             columns.setdefault(name, np.array(numbers, dtype=float))
+        if name not in columns and not self.answers and "quantile" in name:
+            hint = (
+                f"; these {len(self):,} points have only the usual columns: solve up to 1,000 points"
+                " in one call, or run a study that names it in its answer"
+            )
+            raise UnknownNameError("column", name, [*columns], hint)
         column = look_up("column", name, columns)
         # Points are stored with the last axis varying fastest, as NumPy expects.
         return np.asarray(column).reshape(self.shape)
