@@ -454,8 +454,8 @@ class Sweep(Labelled, ShownAsTables):
             columns.setdefault(name, np.array(numbers, dtype=float))
         if name not in columns and not self.answers and "quantile" in name:
             hint = (
-                f"; these {len(self):,} points have only the usual columns: solve up to 1,000 points"
-                " in one call, or run a study that names it in its answer"
+                f"; these {len(self):,} points have only the usual columns: solve up to 1,000"
+                " points in one call, or run a study that names it in its answer"
             )
             raise UnknownNameError("column", name, [*columns], hint)
         column = look_up("column", name, columns)

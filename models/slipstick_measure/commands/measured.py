@@ -629,6 +629,20 @@ _FIT_OPTIONS = (
         help="Target efficiency, for the largest number of processors and the size needed. [75%]",
     ),
     click.option(
+        "--longest-time",
+        metavar="TIME",
+        help="Longest time wanted, such as 2s, for the number of processors that keeps it.",
+    ),
+    click.option(
+        "--least-throughput",
+        metavar="RATE",
+        default="",
+        help=(
+            "Least throughput wanted, in the unit of the data, such as '24 ns/day', for the number"
+            " of processors that reaches it."
+        ),
+    ),
+    click.option(
         "--intervals",
         type=click.Choice(["bootstrap", "profile"]),
         help="Confidence intervals by resampled residuals, or by profile likelihood. [profile]",
@@ -703,6 +717,8 @@ def fit(
     predicted_at: str,
     seed: int,
     efficiency: str,
+    longest_time: str | None,
+    least_throughput: str,
     intervals: str | None,
     picture: Path | None,
     region: str | None,
@@ -739,15 +755,19 @@ def fit(
     \b
     Examples:
       slipstick fit timings.csv --at 64,128 --picture fits.png
+      slipstick fit timings.csv --longest-time 30s
       slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
       slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
       slipstick fit load-test.csv --at 400/s --servers 4
       slipstick fit rows.csv --model mine.yaml --free parameters.share=0.7..1@machine --fitted mine-fit.yaml
     """  # noqa: E501
     from slipstick_measure.fit.comparison import IntervalSettings, fits
+    from slipstick_measure.fit.goal import goal_of_fit
 
     columns, free = options["columns"], options["free"]
+    goals = {"--longest-time": longest_time, "--least-throughput": least_throughput}
     if curve_columns:
+        _refuse_goals(goals, "curves are continued as they are")
         column_options = (columns, measured_columns, curve_columns, sibling_columns)
         predicted_numbers = _predicted_numbers(predicted_at)
         return continue_curves(files, *column_options, predicted_numbers, as_json)
@@ -759,6 +779,7 @@ def fit(
                 "--population": options["population"],
                 "--at": predicted_at,
                 "--efficiency": None if efficiency == "75%" else efficiency,
+                **goals,
                 "--size-of": options["size_path"],
                 "--cycles": options["cycles"],
                 "--servers": servers,
@@ -777,6 +798,7 @@ def fit(
     if not models and not free:
         load_test = _read_response_times(files, options)
         if load_test is not None:
+            _refuse_goals(goals, "a load test is fitted by a station; --at predicts its times")
             return _fit_load(load_test, predicted_at, servers, picture, as_json)
     unused_values = {options.pop("statistic"), options.pop("timer")} - {"median", None}
     if unused_values:
@@ -803,6 +825,12 @@ def fit(
         _target_efficiency(efficiency),
     )
     interval_settings = IntervalSettings(intervals or "profile", seed=seed)
+    limit = None
+    if longest_time is not None:
+        limit = longest_time, _parse_quantity("--longest-time", longest_time) or 0.0
+    goal = goal_of_fit(
+        limit, least_throughput, timings.rate, ("--longest-time", "--least-throughput"), refuse
+    )
     with ProgressLine():
         time_fits = fits(
             timings,
@@ -811,9 +839,17 @@ def fit(
             interval_settings,
             picture is not None,
             target_efficiency,
+            goal,
         )
     _show_fits(time_fits, notes, files, picture, as_json)
     return DONE
+
+
+def _refuse_goals(goals: Mapping[str, str | None], reason: str) -> None:
+    """Raise if a goal is given for data to which laws of scaling are not fitted."""
+    for option, goal_text in goals.items():
+        if goal_text:
+            refuse(option, f"a goal is one of runs on several numbers of processors: {reason}")
 
 
 def _predicted_numbers(option_text: str) -> list[float]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from math import inf, log
-from typing import TYPE_CHECKING, Any, ClassVar
+from math import log
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import (
@@ -35,6 +35,7 @@ from slipstick_measure.fit.formula import (
     observations_of,
     timing_notes,
 )
+from slipstick_measure.fit.goal import goal_of_fit
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import read_runs
@@ -335,39 +336,13 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
 def _goal_of(
     spec: FitSpec, rate: tuple[str, float] | None, place: Place, study: StudyContext
 ) -> TimeGoal | None:
-    """Return the time or the throughput that a fit is to reach; None without one. Raise for a goal
-    that the data cannot have.
+    """Return the time or the throughput that a fit is to reach; see `goal_of_fit`."""
 
-    Parameters
-    ----------
-    spec : of the fit
-    rate : unit of throughputs in the data and its size in base units; None where times were
-        measured
-    place, study : where the fit is written
-    """
-    if spec.time is not None and rate is None:
-        return TimeGoal(spec.time.text, spec.time.value)
-    if spec.time is not None and rate is not None:
-        message = f"the data have throughputs in {rate[0]}, and no times; write throughput"
-        raise study.refusal((*place, "time"), message)
-    if not spec.throughput:
-        return None
-    if rate is None:
-        message = "the data have times, and no throughputs; write time, the longest time wanted"
-        raise study.refusal((*place, "throughput"), message)
-    unit, unit_size = rate
-    number_text = spec.throughput.removesuffix(unit.lstrip()).strip()
-    try:
-        throughput = float(number_text) * unit_size
-    except ValueError:
-        throughput = 0.0
-    if not 0 < throughput < inf:
-        message = (
-            f"write a number above 0 with the unit of the data, such as 10 {unit.lstrip()}; got"
-            f" {spec.throughput!r}"
-        )
-        raise study.refusal((*place, "throughput"), message)
-    return TimeGoal(f"{number_text} {unit.lstrip()}", throughput=throughput)
+    def refuse(key: str, message: str) -> NoReturn:
+        raise study.refusal((*place, key), message)
+
+    time = None if spec.time is None else (spec.time.text, spec.time.value)
+    return goal_of_fit(time, spec.throughput, rate, ("time", "throughput"), refuse)
 
 
 def _default_picture(name: str) -> FitsPictureSpec:

@@ -104,6 +104,11 @@ def test_a_model_with_free_parameters_is_fitted_and_drawn(
         ),
         (["--efficiency", "160%"], "--efficiency: an efficiency is at most 100 %; got 160%"),
         (["--efficiency", "0"], "--efficiency: must be more than 0; got 0"),
+        (["--longest-time", "0 s"], "--longest-time: must be more than 0; got 0 s"),
+        (
+            ["--curve", "p", "--longest-time", "3 s"],
+            "--longest-time: a goal is one of runs on several numbers of processors",
+        ),
         (["--at", "many"], "--at: write a whole number from 1 to 100,000,000; got 'many'"),
         (
             ["--cycles", "3"],

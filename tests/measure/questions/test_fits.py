@@ -595,6 +595,38 @@ def test_the_nodes_for_a_goal_are_those_of_the_law_behind_the_rows(
     assert f"is not kept on {next_count // 2} nodes" in measured
 
 
+@pytest.mark.parametrize(
+    ("goal", "column", "option"),
+    [
+        ("time: 40 s", "time [s]", ("--longest-time", "40 s")),
+        ("throughput: 200 /s", "throughput [/s]", ("--least-throughput", "200 /s")),
+    ],
+)
+def test_the_command_has_the_goals_and_the_sentences_of_the_question(
+    tmp_path: Path,
+    goal: str,
+    column: str,
+    option: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    results = run(prepare(str(goal_study(tmp_path, goal, "How many nodes are needed?", column))))
+    sentences = main_findings(result_of(results, FitsResult).fits["runs"])
+    data = str(tmp_path / "runs.csv")
+    assert main(["fit", data, "--at", "64", *option]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    sentences_on_goal = [sentence for sentence in sentences if option[1] in sentence]
+    assert " needs " in " ".join(sentences_on_goal)
+    for sentence in sentences_on_goal:
+        assert sentence in printed
+    # A goal that the data cannot have names the option that they can have.
+    names = {"--longest-time": "3 s", "--least-throughput": "3 /s"}
+    del names[option[0]]
+    ((wrong_option, value),) = names.items()
+    assert main(["fit", data, wrong_option, value]) == 2
+    assert f"error: {wrong_option}: the data have " in (error := capsys.readouterr().err)
+    assert f"write {option[0]}" in error
+
+
 def test_a_goal_beyond_the_least_time_is_not_reached(tmp_path: Path) -> None:
     results = run(prepare(str(goal_study(tmp_path, "time: 2 s", "How many nodes are needed?"))))
     assert "a time of at most 2 s is not reached up to" in head_lines(results, [])[0]
