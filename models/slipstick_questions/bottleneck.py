@@ -17,7 +17,7 @@ from slipstick.late import Array, np
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork
-from slipstick.model.system import Model
+from slipstick.model.system import Model, group_names
 from slipstick.queueing.bounds import full_speed_demands
 from slipstick.report.formatting import (
     as_number,
@@ -308,6 +308,8 @@ def _reason_without_analysis(model: object) -> str:
             " class, or of arrivals alone."
             f" {_WAY_OUT_WITH_ARRIVALS}"
         )
+    if isinstance(model, Model) and group_names(model) and not model.population.streams:
+        return _reason_with_groups(model)
     if not (isinstance(model, Model) and len(model.population.groups) == 1):
         return (
             "is neither one closed population of processors nor arrivals alone; a bottleneck is"
@@ -319,6 +321,22 @@ def _reason_without_analysis(model: object) -> str:
         ""
         if has_limiting_resource
         else "asks no resource for service, so nothing limits its throughput"
+    )
+
+
+def _reason_with_groups(model: Model) -> str:
+    """Return the reason why several groups have no bottleneck of one cycle, with cases that show
+    what limits them, and the waits that tell the sides of a buffer apart.
+    """
+    groups = group_names(model)
+    last_group = groups[-1]
+    waits = [f"wait[{name}]" for name in model.counters]
+    waits_text = f" with {join_phrases(waits)}, which tell who waits for whom" * bool(waits)
+    return (
+        f"has several groups, {join_phrases(groups)}, and a bottleneck is that of one cycle. Write"
+        " a case with more of each group and resource, such as cases: {more:"
+        f" {{groups.{last_group}.processors: NUMBER}}}}, and throughput[{last_group}] under"
+        f" answer{waits_text}: the case that raises the throughput has more of what limits it"
     )
 
 

@@ -287,6 +287,33 @@ def test_what_has_no_bottleneck_is_refused(
         check_file(written(along, base, more).resolve())
 
 
+def test_groups_at_a_buffer_lead_to_the_cases_that_show_what_limits_them(folder: Path) -> None:
+    """A chip is made in 3 ms, and one processor packs it in 4 ms: packing limits."""
+    Path("pipe.yaml").write_text(
+        "activity: 1\nresources: {belt: {buffer: 8}}\ngroups:\n  makers: {processors: 1, cycle:"
+        " [{name: make, delay: 3 ms}, {put: belt}]}\n  packers: {processors: 1, cycle: [{get: belt},"
+        " {name: pack, delay: 4 ms}]}\n"
+    )
+    path = Path("study.yaml").resolve()
+    path.write_text("study: 1\nbase: {model: pipe.yaml}\nbottleneck: {}\n")
+    with pytest.raises(SpecError) as refused:
+        check_file(path)
+    message = str(refused.value)
+    assert "base has several groups, makers and packers, and a bottleneck is that of one" in message
+    assert "cases: {more: {groups.packers.processors: NUMBER}}" in message
+    names = ["throughput[packers]", "wait[belt.places]", "wait[belt.items]"]
+    assert all(name in message for name in names)
+    path.write_text(
+        "study: 1\nbase: {model: pipe.yaml}\ncases: {more: {groups.packers.processors: 2}, other:"
+        f" {{groups.makers.processors: 2}}}}\nanswer: {names}\n"
+    )
+    cases = run(prepare(str(path))).cases
+    rates = [cases[name].find("throughput[packers]") for name in ("base", "more", "other")]
+    assert rates == pytest.approx([250, 1000 / 3, 250], rel=0.01)
+    assert (cases["base"].find("wait[belt.places]") or 0) > 0
+    assert (cases["more"].find("wait[belt.items]") or 0) > 0
+
+
 OPEN_MODEL = """\
 activity: 1
 parameters: {decode: 8 ms, detect: 22 ms, encode: 14 ms}
