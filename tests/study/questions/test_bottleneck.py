@@ -291,8 +291,8 @@ def test_groups_at_a_buffer_lead_to_the_cases_that_show_what_limits_them(folder:
     """A chip is made in 3 ms, and one processor packs it in 4 ms: packing limits."""
     Path("pipe.yaml").write_text(
         "activity: 1\nresources: {belt: {buffer: 8}}\ngroups:\n  makers: {processors: 1, cycle:"
-        " [{name: make, delay: 3 ms}, {put: belt}]}\n  packers: {processors: 1, cycle: [{get: belt},"
-        " {name: pack, delay: 4 ms}]}\n"
+        " [{name: make, delay: 3 ms}, {put: belt}]}\n  packers: {processors: 1, cycle: [{get:"
+        " belt}, {name: pack, delay: 4 ms}]}\n"
     )
     path = Path("study.yaml").resolve()
     path.write_text("study: 1\nbase: {model: pipe.yaml}\nbottleneck: {}\n")
