@@ -172,6 +172,7 @@ class BottleneckResult(QuestionResult):
     """The bottlenecks along an axis, case by case."""
 
     title: ClassVar[str] = "Bottlenecks"
+    asked_by: ClassVar[str] = r"\b(?:limit|bottleneck|saturate)s?\b"
     reading: ClassVar[str] = (
         "The resource with the largest service demand per server, D, is the bottleneck: with N"
         " customers, and T_0 the time of a cycle without waiting, the throughput X is at most N /"
@@ -201,7 +202,9 @@ class BottleneckResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences on which resource limits the first cases, and from which value on."""
-        are_several = len(self.bottleneck) + len(self.with_arrivals) > 1
+        are_several = (
+            words.has_several_cases or len(self.bottleneck) + len(self.with_arrivals) > 1
+        )
 
         def title_of(case: str) -> str:
             """Return the title of a case if there are several."""

@@ -224,6 +224,7 @@ class ChooseResult(QuestionResult):
     """The chosen points, case by case."""
 
     title: ClassVar[str] = "Choices"
+    asked_by: ClassVar[str] = r"\b(?:how (?:far|many|much|large|long|often|high|small)|which)\b"
     reading: ClassVar[str] = (
         "Slack is how far the value of a condition is from its limit: above 0 the condition holds."
         " A point is undecided where the limit lies in the interval of an approximate value, or of"

@@ -181,6 +181,7 @@ class RankResult(QuestionResult):
     """
 
     title: ClassVar[str] = "What would help most"
+    asked_by: ClassVar[str] = r"\b(?:help|save|shorten)s?\b"
     rankings: tuple[Ranking, ...] = ()
     changes: tuple[ChangeRanking, ...] = ()
 
@@ -207,8 +208,14 @@ class RankResult(QuestionResult):
         """Return sentences on the change that helps most in the first two cases; if there are many
         cases, on the number of cases in which each change helps most.
         """
+        return self._headlines(words, names_case=words.has_several_cases)
+
+    def _headlines(self, words: Words, *, names_case: bool) -> list[str]:
+        """Return the sentences of the headline, with the case if it is to be named or if several
+        are ranked.
+        """
         if not self.changes:
-            are_several = len({ranking.case for ranking in self.rankings}) > 1
+            are_several = names_case or len({ranking.case for ranking in self.rankings}) > 1
             rankings_shown = [
                 *{ranking.case: ranking for ranking in reversed(self.rankings)}.values()
             ]
@@ -226,7 +233,8 @@ class RankResult(QuestionResult):
             for technology, best_changes in best_changes_by_technology.items()
             if len(best_changes) > MOST_FURTHER_CASES
         ]
-        return count_headlines[:2] or [_change_headline(self.changes[0], words)]
+        case_prefix = f"{words.case(self.changes[0].case)}: " * names_case
+        return count_headlines[:2] or [f"{case_prefix}{_change_headline(self.changes[0], words)}"]
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the one case, quantity or named change that the title asks for saves time,
@@ -237,7 +245,11 @@ class RankResult(QuestionResult):
         }
         if not _ASKS_FOR_HELP.search(words.title):
             return None
-        (case, *further_cases), (headline, *_) = sorted(cases), self.headline(words)
+        # A title that asks for one change asks about the only case that is ranked.
+        (case, *further_cases), (headline, *_) = (
+            sorted(cases),
+            self._headlines(words, names_case=False),
+        )
         if further_cases:
             return None
         saving_by_phrase = {

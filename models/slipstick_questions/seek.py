@@ -284,6 +284,7 @@ class SeekResult(QuestionResult):
     """The searches for conditions, question by question and case by case."""
 
     title: ClassVar[str] = "Where conditions hold"
+    asked_by: ClassVar[str] = r"\bhow (?:far|many|much|large|long|often|high|small)\b"
     searches: tuple[ConditionSearch, ...]
 
     def sentences(self) -> list[str]:

@@ -223,11 +223,17 @@ def _lines_of_questions(
     results: Results, deciding_question: QuestionResult | None, verdict: TitleAnswer
 ) -> list[tuple[str, str]]:
     """Return the headlines of all questions, each with the question's name, without those that the
-    verdict already states; first those of a question that answers for an amount in the title.
+    verdict already states; first those of a question that answers for an amount in the title, then
+    in the order in which the title asks.
     """
-    questions = sorted(
-        results.questions.items(), key=lambda item: not item[1].answers_amount_in(results.title)
-    )
+    title = results.title
+
+    def place_in_title(item: tuple[str, QuestionResult]) -> tuple[bool, int]:
+        question = item[1]
+        match = question.asked_by and re.search(question.asked_by, title, re.IGNORECASE)
+        return not question.answers_amount_in(title), match.start() if match else len(title)
+
+    questions = sorted(results.questions.items(), key=place_in_title)
     return [
         (name, line)
         for name, question in questions
@@ -385,7 +391,7 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     value_name, ranked_cases = _comparable_cases(results, value_names) or ("", [])
     if len(ranked_cases) < 2:
         return
-    if results.questions.keys() <= _ASK_NO_CHOICE and _WHICH.match(results.title):
+    if _asks_for_best_case(results):
         cases_and_reasons = cases_and_reasons or [(ranked_cases[0][0], "")]
     if len({case for case, _ in cases_and_reasons}) != 1:
         return
@@ -481,6 +487,8 @@ def _rows_of_better_cases(
 _PROJECTION = "project"  # compares each case with itself
 _ASK_NO_CHOICE = {_PROJECTION, "rank"}
 """Questions that compare no cases with each other."""
+_CHOOSE = {"choose", "sample", "fits"}
+"""Questions that say by themselves what is best."""
 
 _WHICH = late_pattern(
     rf"which\b|{WHICH_OF_TWO}"
@@ -496,11 +504,15 @@ _BEST = late_pattern(
 
 
 def _asks_for_best_case(results: Results) -> bool:
-    """Return whether a title asks which case is best, and no question chooses for it."""
+    """Return whether a title asks which case is best, or compares cases that it names, and no
+    question chooses for it.
+    """
     keys = results.questions.keys()
-    asks_for_best = keys == {"seek"} and _BEST.search(results.title)
+    title = results.title.casefold()
+    asks_for_best = keys.isdisjoint(_CHOOSE) and _BEST.search(title)
+    names_cases = sum(results.words.case(case).casefold() in title for case in results.cases) > 1
     return bool(
-        _WHICH.match(results.title)
+        (_WHICH.match(title) or (names_cases and asks_for_best))
         and (keys <= _ASK_NO_CHOICE or asks_for_best)
         and not any(
             question.answers_amount_in(results.title) for question in results.questions.values()
@@ -520,7 +532,7 @@ comparison.
 
 _HOW_MANY = late_pattern(
     r"(?:(?:up to|after|at|by|for|from|in|on|to|until|with) )?"
-    r"how (?:many|much|large|long|often|high)\b",
+    r"how (?:many|much|large|long|often|high|far)\b",
     re.IGNORECASE,
 )
 """How a title begins that asks for a number."""

@@ -274,6 +274,10 @@ class QuestionResult:
     no does.
     """
 
+    asked_by: ClassVar[str] = ""
+    """Words by which a title asks the question, as a regular expression; empty if there are none.
+    """
+
     @property
     def heading(self) -> str:
         """The heading of its section in this study; `title` by default."""

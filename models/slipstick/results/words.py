@@ -240,7 +240,7 @@ class Words:
 
     Parameters
     ----------
-    titles : of cases, by name
+    titles : of all cases, by name; empty for a case without a title
     meanings : of quantities, by path, and of values, by name
     member : what one of the population is, such as a thread
     limits : of values that a question sets a limit to, by name, in base units
@@ -305,6 +305,11 @@ class Words:
     def case(self, name: str) -> str:
         """Return the title of a case, or its name in words."""
         return self.titles.get(name) or as_words(name)
+
+    @property
+    def has_several_cases(self) -> bool:
+        """Return whether a sentence on one case must name it."""
+        return len(self.titles) > 1
 
     def axis_value_title(self, name: str) -> str:
         """Return the name under which a report shows a value of an axis: the title of a spec, or

@@ -45,7 +45,11 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     )
     member_noun, noun_by_resource = _population_nouns(study)
     # A title that is written wins over one that is made.
-    titles = {**derived_titles(study.tree), **case_titles(study.tree)}
+    titles = {
+        **dict.fromkeys(study.cases, ""),
+        **derived_titles(study.tree),
+        **case_titles(study.tree),
+    }
     words = Words(
         titles,
         meanings,
