@@ -202,9 +202,7 @@ class BottleneckResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences on which resource limits the first cases, and from which value on."""
-        are_several = (
-            words.has_several_cases or len(self.bottleneck) + len(self.with_arrivals) > 1
-        )
+        are_several = words.has_several_cases or len(self.bottleneck) + len(self.with_arrivals) > 1
 
         def title_of(case: str) -> str:
             """Return the title of a case if there are several."""
