@@ -123,7 +123,7 @@ _YEARS_OF_GRID = (1900.0, 2200.0)
 _GRID_POINTS = 30_001
 
 
-_MOST_YEARS_IN_TABLE = 6
+_MOST_YEARS_IN_TABLE = 13  # twelve years ahead
 _MOST_TRACKS_IN_TABLE = 6
 _MOST_TRACKS_TOLD = 3
 _MOST_SENTENCES_OF_CASES = 3
@@ -1324,6 +1324,8 @@ def _table_of_years(projection: Projection, words: Words) -> Decision | None:
     count = min(len(years), _MOST_YEARS_IN_TABLE)
     evenly_spaced = np.linspace(0, len(years) - 1, count).round().astype(int).tolist()
     indices = sorted({*evenly_spaced, *projection.asked_indices(track)})
+    # Rows that are left out are told, for a reader looks for each year.
+    first_heading = f"{len(indices)} of {len(years)} years" if len(indices) < len(years) else ""
     rows = [
         [
             year_text(years[index]),
@@ -1331,4 +1333,5 @@ def _table_of_years(projection: Projection, words: Words) -> Decision | None:
         ]
         for index in indices
     ]
-    return (["", *map(words.value, value_names)], rows) if len(rows) > 1 else None
+    headings = [first_heading, *map(words.value, value_names)]
+    return (headings, rows) if len(rows) > 1 else None

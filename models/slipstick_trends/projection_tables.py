@@ -14,7 +14,7 @@ from slipstick_rates.trend import SeriesRate
 from slipstick_trends.projection import ProjectedCase, Projection, UsedRate
 from slipstick_trends.sentences import doubt_remarks, period_text, track_name
 
-_MOST_YEARS = 12
+_MOST_YEARS = 13  # twelve years ahead
 
 
 def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
@@ -54,6 +54,9 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
         cells = [remarks] * year_count
         columns.append(ResultColumn("marked", cells, place=True, on_page=False))
     title = f"### {escape(track_name(track, projection, projection.words))}"
+    shown_count = len(shown_row_indices)
+    if shown_count < year_count:
+        title += f" ({shown_count} of {year_count} years)"
     title += f"\n\n{escape(remarks)}." if remarks else ""
     return ResultTable(
         "project", columns, track.sweep.provenance, track.sweep.failed, title, shown_row_indices

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from math import inf, isclose, isfinite
 
 from slipstick.expression.nodes import Dimension
-from slipstick.late import np
+from slipstick.late import late_pattern, np
 from slipstick.report.formatting import (
     capitalized,
     join_phrases,
@@ -80,7 +80,9 @@ def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list
         for track in tracks[:1]
         for history in track.conditions[:1]
         # Of many cases, the first one tells little; the page has all.
-        if not history.is_worded and len(tracks) <= _MOST_TRACKS_WITH_SENTENCES
+        if not history.is_worded
+        and not asks_for_year(words.title)
+        and len(tracks) <= _MOST_TRACKS_WITH_SENTENCES
     ]
     is_over_years = projection.factors is None
     # A table has all values of many cases; a sentence on the first ones adds nothing.
@@ -88,7 +90,7 @@ def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list
         _track_headline(track, projection, words) for track in tracks[:2]
     ]
     return {
-        "worded": [*_worded_headlines(projection, words)] if is_over_years else [],
+        "worded": [*_condition_headlines(projection, words)] if is_over_years else [],
         "values": value_sentences,
         "shares": _share_headlines(projection, words) if _shows_shares(projection, words) else [],
         "conditions": history_sentences,
@@ -104,22 +106,42 @@ def _shows_shares(projection: Projection, words: Words) -> bool:
     return is_short and projection.factors is None
 
 
-def _worded_headlines(projection: Projection, words: Words) -> Iterator[str]:
-    """Yield a sentence for each condition with words of its own: the years in which it is true for
-    the first few cases.
+_ASKS_FOR_YEAR = late_pattern(
+    r"(?:(?:after|by|from|since|until) )?when\b|.*\b(?:what|which) year\b|.*\bhow (?:long|many years)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_year(title: str) -> bool:
+    """Return whether a title asks for the year of a change.
+
+    >>> asks_for_year("In which year is it fast?"), asks_for_year("What is left when it ends?")
+    (True, False)
     """
-    tracks = [
-        track
-        for track in projection.tracks
-        if any(history.is_worded for history in track.conditions)
-    ]
+    return bool(_ASKS_FOR_YEAR.match(title))
+
+
+def _conditions_in_head(track: ProjectedCase, words: Words) -> list[ConditionHistory]:
+    """List the conditions of a case whose years the head has before the values: those with words of
+    their own, else the first one where the title asks for a year.
+    """
+    worded_conditions = [history for history in track.conditions if history.is_worded]
+    return worded_conditions or [*track.conditions[: asks_for_year(words.title)]]
+
+
+def _condition_headlines(projection: Projection, words: Words) -> Iterator[str]:
+    """Yield a sentence for each of these conditions: the years in which it is true for the first
+    few cases.
+    """
+    tracks = [track for track in projection.tracks if _conditions_in_head(track, words)]
     names_by_condition: dict[str, dict[str, list[str]]] = {}
     for track in tracks[:_MOST_HEADLINES]:
-        for history in track.conditions:
-            if history.is_worded:
-                names_by_years = names_by_condition.setdefault(history.condition, {})
-                names = names_by_years.setdefault(_years_clause(history, track, projection), [])
-                names.append(_name_in_list(track, projection, words))
+        for history in _conditions_in_head(track, words):
+            condition = history.condition
+            in_words = condition if history.is_worded else words.condition(condition)
+            names_by_years = names_by_condition.setdefault(in_words, {})
+            names = names_by_years.setdefault(_years_clause(history, track, projection), [])
+            names.append(_name_in_list(track, projection, words))
     hidden_count = len(tracks[_MOST_HEADLINES:])
     for condition_text, names_by_years in names_by_condition.items():
         # Years come first in the sentence on a single case.
@@ -360,8 +382,7 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     worded_histories = [
         _history_sentence(history, track, projection, words)
         for track in projection.tracks[:_MOST_HEADLINES]
-        for history in track.conditions
-        if history.is_worded
+        for history in _conditions_in_head(track, words)
     ]
     joined_sentences = worded_histories
     if _shows_shares(projection, words):

@@ -16,7 +16,7 @@ from scipy import stats
 
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.report.formatting import question_section
-from slipstick.report.head import head_lines
+from slipstick.report.head import decision_table, head_lines
 from slipstick.results.study import tidy_columns
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.kinds.study import StudySpec
@@ -759,3 +759,28 @@ def test_a_single_case_has_a_table_of_its_years(folder: Path) -> None:
         assert float(row[2].split()[0]) == pytest.approx(100 * efficiency, rel=0.04)
     assert "(" not in rows[0][1]
     assert " to " in rows[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("title", "is_first"),
+    [
+        ("In which year does it take less than 5.8 ms?", True),
+        ("When does it take less than 5.8 ms?", True),
+        ("Until what year does it take more?", True),
+        ("How fast will it be?", False),
+    ],
+)
+def test_a_title_that_asks_for_the_year_is_answered_by_it(
+    folder: Path, title: str, is_first: bool
+) -> None:
+    results = found(
+        f"title: {title}\nanswer: [time]\nproject: {{trends: [trend.yaml], base_year: 2005,"
+        " years: {from: 2005, to: 2025, step: 1}, watch: [time <= 0.7 * own.time, time <= 0.5 * own.time]}\n"
+    )
+    first, *_ = head_lines(results, results.answer)
+    assert (", time is at most 0.7 times the time as given" in first) is is_first
+    assert first.startswith("From 20")
+    # Rows that are left out are told.
+    table = decision_table(results, results.answer)
+    assert table is not None
+    assert table.titles[0] == "13 of 21 years"
