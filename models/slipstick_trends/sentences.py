@@ -107,7 +107,8 @@ def _shows_shares(projection: Projection, words: Words) -> bool:
 
 
 _ASKS_FOR_YEAR = late_pattern(
-    r"(?:(?:after|by|from|since|until) )?when\b|.*\b(?:what|which) year\b|.*\bhow (?:long|many years)\b",
+    r"(?:(?:after|by|from|since|until) )?when\b|.*\b(?:what|which) year\b"
+    r"|.*\bhow (?:long|many years)\b",
     re.IGNORECASE,
 )
 

@@ -775,7 +775,8 @@ def test_a_title_that_asks_for_the_year_is_answered_by_it(
 ) -> None:
     results = found(
         f"title: {title}\nanswer: [time]\nproject: {{trends: [trend.yaml], base_year: 2005,"
-        " years: {from: 2005, to: 2025, step: 1}, watch: [time <= 0.7 * own.time, time <= 0.5 * own.time]}\n"
+        " years: {from: 2005, to: 2025, step: 1},"
+        " watch: [time <= 0.7 * own.time, time <= 0.5 * own.time]}\n"
     )
     first, *_ = head_lines(results, results.answer)
     assert (", time is at most 0.7 times the time as given" in first) is is_first
