@@ -22,9 +22,17 @@ from slipstick.cli.main import MODEL_OPTIONS, references_of
 @click.argument("model", shell_complete=completion_function("model"))
 @with_options(MODEL_OPTIONS)
 @click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
+@click.option(
+    "--all", "is_whole", is_flag=True, help="Print every equation and symbol of a large model."
+)
 @json_option
 def explain(
-    model: str, changes: Sequence[str], latex: bool, as_json: bool, **specs: str | None
+    model: str,
+    changes: Sequence[str],
+    latex: bool,
+    is_whole: bool,
+    as_json: bool,
+    **specs: str | None,
 ) -> int:
     """Print the equations of a model with symbols, units and sources.
 
@@ -34,7 +42,7 @@ def explain(
       slipstick explain law/wire-time --latex
     """
     from slipstick.program import PROGRAMS
-    from slipstick_equations.equations import explain_latex, explain_text
+    from slipstick_equations.equations import explain_latex, explain_shortly, explain_text
     from slipstick_equations.explained import explanation_of
 
     if model in PROGRAMS and specs["machine"] is None:
@@ -45,7 +53,8 @@ def explain(
             f"with the numbers of {specs['machine']}; choose another with --machine", err=True
         )
     explanation = explanation_of({**references_of(model, specs), **nodes_of(changes)})
-    plain_text = explain_text(explanation) if as_json or not latex else ""
+    write_explanation = explain_text if as_json or is_whole else explain_shortly
+    plain_text = write_explanation(explanation) if as_json or not latex else ""
     formulas = explain_latex(explanation) if as_json or latex else ""
     if as_json:
         from slipstick.report.answer import value_documents

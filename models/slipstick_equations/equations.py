@@ -54,6 +54,14 @@ _LONGEST_LINE = (
 )
 _LEAST_NODES_OF_SYMBOL = 8
 _TERMS_IN_LINE = 4
+_LEAST_LETTERS_SHARED = 80
+"""Letters of a right side from which on several symbols share it."""
+
+MOST_LINES = 100
+"""Lines of an explanation from which on its summary is printed instead."""
+
+_MOST_LINES_OF_TIME = 20
+_MOST_SYMBOLS = 40
 _INDENT = "    "
 Entries = Mapping[str, "DescribedValue"]
 
@@ -123,11 +131,14 @@ class Equations:
 
     @property
     def texts(self) -> list[str]:
-        """Every equation in plain text."""
-        return [
-            f"{equation.name} = {self._text_with_symbols(text(equation.right_side))}"
-            for equation in self.equations
-        ]
+        """Every equation in plain text; symbols of the same long right side share one."""
+        names_by_side: dict[tuple[str, str], list[str]] = {}
+        for equation in self.equations:
+            side = self._text_with_symbols(text(equation.right_side))
+            # A short right side is repeated, so that each symbol has a line of its own.
+            own_name = equation.name if len(side) < _LEAST_LETTERS_SHARED else ""
+            names_by_side.setdefault((side, own_name), []).append(equation.name)
+        return [f"{' = '.join(names)} = {side}" for (side, _), names in names_by_side.items()]
 
     @property
     def latex(self) -> list[str]:
@@ -590,6 +601,43 @@ def explain_text(explanation: Explanation) -> str:
         )
         + "\n"
     )
+
+
+def explain_shortly(explanation: Explanation) -> str:
+    """Return the explanation as text; if it is long and of an activity, its summary: the time
+    of the model, the values of the symbols, and how much more there is.
+    """
+    full_text = explain_text(explanation)
+    model = explanation.subject
+    if (
+        full_text.count("\n") <= MOST_LINES
+        or not isinstance(model, Model)
+        or explanation.time_expression is None
+    ):
+        return full_text
+    equations = Equations(explanation.time_expression)
+    first_text, *further_texts = equations.texts
+    time_lines = _indented_line(first_text).splitlines()
+    if len(time_lines) > _MOST_LINES_OF_TIME:
+        hidden_count = len(time_lines) - _MOST_LINES_OF_TIME
+        time_lines[_MOST_LINES_OF_TIME:] = [f"{2 * _INDENT}... and {hidden_count} more lines"]
+    rows = list(_symbol_rows(equations.parameters, explanation.entries, Notes()))
+    symbol_table = plain_table(["symbol", "value"], [row[:2] for row in rows[:_MOST_SYMBOLS]], [1])
+    hidden_symbols = f"{len(rows) - _MOST_SYMBOLS} more symbols, " * (len(rows) > _MOST_SYMBOLS)
+    further_text = (
+        f"slipstick explain --all adds: {hidden_symbols}{len(further_texts)} equations of steps and"
+        " of parts of the time, meanings and sources of the symbols, the laws, and"
+        f" {len(list(model.steps))} steps"
+    )
+    paragraphs = [
+        full_text.partition("\n\n    T = ")[0],
+        "\n".join(time_lines),
+        wrapped(_STEP_TIMES.removesuffix(":") + ".", _INDENT) if equations.steps else "",
+        _left_out_text(explanation.left_out),
+        symbol_table,
+        wrapped(further_text, _INDENT),
+    ]
+    return ascii_only("\n\n".join(filter(None, paragraphs)) + "\n")
 
 
 def _absences_text(model: Model | QueueingNetwork | AddedModel | Law) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from slipstick.method.closed_form import ClosedForm
 from slipstick.program import PROGRAMS
 from slipstick.schema.library import names_of_kind
 from slipstick_equations import symbols as symbolic
+from slipstick_equations.equations import MOST_LINES
 from slipstick_equations.symbols import MOST_TERMS
 
 NETWORKS = tuple(names_of_kind("queueing-network"))
@@ -107,3 +110,28 @@ def test_a_network_without_a_formula_says_why(
     assert "less one of r" not in printed
     assert main(["explain", str(path), "--latex"]) == 0
     assert "residence times have no formula here" in capsys.readouterr().out
+
+
+def test_a_large_model_is_summarized_and_whole_with_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both have every value; three ring protocols have the same bytes in a step."""
+    assert main(["explain", "allreduce"]) == 0
+    summary = capsys.readouterr().out
+    assert main(["explain", "allreduce", "--all"]) == 0
+    everything = capsys.readouterr().out
+    assert main(["explain", "allreduce", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["text"] == everything
+    assert len(summary.splitlines()) < MOST_LINES < len(everything.splitlines())
+    values = {name: entry for name, entry in document["values"].items() if name in everything}
+    assert values
+    assert all(name in summary for name in values)
+    assert " ".join(everything.split()).count("x1 = x3 = x5 = 2 * (parameters.gradients") == 1
+    (further,) = re.findall(r"--all adds: (\d+) equations", summary)
+    lines = everything.split("in answers:\n\n")[1].split("\n\n")[0].splitlines()
+    assert int(further) == sum(re.match(r"    \S", line) is not None for line in lines)
+    for name in ("lock-and-bus", "law/amdahl-speedup", "central-server"):
+        texts = []
+        for options in ([], ["--all"]):
+            assert main(["explain", name, *options]) == 0
+            texts.append(capsys.readouterr().out)
+        assert texts[0] == texts[1]
