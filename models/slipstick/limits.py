@@ -77,7 +77,11 @@ LIMITS = {
     "speeds": CostLimit(
         1e6, "servers of a station with listed rates in a network", "100 B and 0.5 us each"
     ),
-    "customers": CostLimit(1e6, "customers of a chain in a simulated network", "2 KB each"),
+    "customers": CostLimit(
+        1e6,
+        "customers of a chain in a simulated network, or in progress at one time in a simulation",
+        "0.5 to 2 KB each",
+    ),
     "shares": CostLimit(
         2e9, "pairs of customers at a shared station (ps) in a simulation", "6 ns each", 6e-9
     ),

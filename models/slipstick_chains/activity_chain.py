@@ -900,9 +900,19 @@ WAYS_PER_STATE = 16
 by itself, 0.05 ms (1,048,576 ways took 56 s in November 2026), and a state takes up to 1 ms.
 """
 
-STATES_PER_CLOCK_CHECK = 64
-"""Number of states that are explored between two checks of the clock, which take up to a tenth of
-the time of a state.
+PROCESSORS_PER_STATE = 100
+"""Number of processors that begin one after the other in the time of one state. The time grows with
+the square of their number, for each is moved in a list of all: 9,000 took 3.8 s in December 2026.
+"""
+
+INSTANT_EVENTS, INSTANT_EVENTS_PER_PROCESSOR = 900, 10
+"""Events that follow one another without time, in all and more for each processor, above which a
+cycle is taken as one that takes no time.
+"""
+
+PROCESSORS_PER_CLOCK_CHECK = 512
+"""Number of processors of all states that are explored between two checks of the clock, which take
+up to a tenth of the time of a state of one processor.
 """
 
 SOLUTION_SECONDS, DERIVATIVE_SECONDS = 1.8e-6, 1e-6
@@ -1350,10 +1360,11 @@ class _States:
         """
         moves_by_event = defaultdict[int, list[tuple[int, list[int], int]]](list)
         ones = np.ones_like(next(iter(self._value_by_expr.values())))
+        states_per_check = max(PROCESSORS_PER_CLOCK_CHECK // max(self.width, 8), 1)
         for state_index, state_row in enumerate(rows.tolist()):
             self._explored_count = self._explored_count + 1
             self._successor_count = 0
-            if self._explored_count % STATES_PER_CLOCK_CHECK == 1:
+            if (self._explored_count - 1) % states_per_check == 0:
                 self._pace.check(
                     self._explored_count,
                     limit_in_force("states"),
@@ -1466,11 +1477,19 @@ class _States:
             else _outside_position(customer_kind)
             for processor, customer_kind in enumerate(self.kinds)
         ]
-        start_outcomes = [
-            self._first_outcomes_of_cycle(customer_kind)
-            for (action, customer_kind, _), _ in positions
-            if action == "start"
+        kinds_of_started = [
+            customer_kind for (action, customer_kind, _), _ in positions if action == "start"
         ]
+        started_count = len(kinds_of_started)
+        beginnings = (started_count / PROCESSORS_PER_STATE) ** 2
+        check_cost(
+            "states",
+            beginnings,
+            f"the {started_count:,} processors of {self.model.name} begin one after the other,"
+            f" which takes the time of {beginnings:,.0f} states",
+            self.alternatives,
+        )
+        start_outcomes = map(self._first_outcomes_of_cycle, kinds_of_started)
         start_count = math.prod(len(list(outcomes)) for outcomes in start_outcomes)
         ways_in_words = (
             f"{self.model.name} may begin in {start_count:,} ways, which take the time of"
@@ -1714,22 +1733,36 @@ class _States:
     def _transitions_to_lasting_states(
         self, rate: Any, outcomes: Outcomes, units: Sequence[int], event_names: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
-        """Execute all events that take no time, and yield a transition to each state that lasts."""
-        for probability, positions in outcomes:
+        """Execute all events that take no time, and yield a transition to each state that lasts.
+
+        Raises
+        ------
+        NoAnswerError : so many events follow one another without time that they have no end
+        """
+        most_events = INSTANT_EVENTS + INSTANT_EVENTS_PER_PROCESSOR * self.width
+        pending = [(rate, outcome, units, event_names, 0) for outcome in reversed([*outcomes])]
+        while pending:
+            rate, (probability, positions), units, event_names, event_count = pending.pop()
             next_event = self._next_instant_event(positions, units)
             if next_event is None:
                 self._successor_count += 1
                 if self._successor_count > WAYS_PER_STATE * limit_in_force("states"):
                     self._refuse_many_successors()
                 yield rate * probability, positions, units, event_names
+            elif event_count > most_events:
+                raise NoAnswerError(_message_of_no_time(self.model))
             else:
                 next_event_names, units_after, next_outcomes = next_event
-                yield from self._transitions_to_lasting_states(
-                    rate * probability,
-                    next_outcomes,
-                    units_after,
-                    (*event_names, *next_event_names),
-                )
+                pending += [
+                    (
+                        rate * probability,
+                        outcome,
+                        units_after,
+                        (*event_names, *next_event_names),
+                        event_count + 1,
+                    )
+                    for outcome in reversed([*next_outcomes])
+                ]
 
     def _refuse_many_successors(self) -> None:
         """Refuse a model if the states that may follow one state are too many to be listed in time.

@@ -7,6 +7,7 @@ is a tuple of tables: of plain numbers, or of rows whose columns have names here
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import accumulate
@@ -15,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import MissingExtraError
+from slipstick.errors import MissingExtraError, NoAnswerError
 from slipstick.late import Array
+from slipstick.limits import advice_on_limit, limit_in_force
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout, cycles_per_row
 from slipstick.sim.plan.plan import BLOCKS, COUNTER, Op, Plan
@@ -45,6 +47,14 @@ ROWS_KEPT = 256
 """Number of rows of statistics that the loop writes before it hands them over."""
 TIMES_KEPT = 8192
 """Number of response times of a group that the loop writes before it hands them over."""
+
+BYTES_PER_CUSTOMER = 500
+"""Memory of a customer in the tables, of which the limit on customers is made; half as much again
+is used while the tables are enlarged [B].
+"""
+
+_TABLES_OF_TOKENS = ("token", "time_by_label", "last_branch_times", "registers")
+"""The tables that have a row for each token."""
 
 
 class CompiledKernel:
@@ -178,13 +188,30 @@ class CompiledKernel:
                 self._refill_draws(run_record.needed)
             elif return_reason == Return.NEEDS_SPACE:
                 added_row_count = max(int(run_record.needed), len(self.state.token))
-                self.state = _enlarged_tables(
-                    self.state, added_row_count, added_row_count + len(self.state.heap)
-                )
+                self._refuse_many_tokens(len(self.state.token) + added_row_count)
+                self.state = _enlarged_tables(self.state, added_row_count, 2 * added_row_count)
             else:
                 self._take_out_rows()
                 if return_reason != Return.TABLE_FULL:
                     return bool(return_reason == Return.EVENTS_DONE)
+
+    def _refuse_many_tokens(self, token_count: int) -> None:
+        """Raise an error if tables of so many tokens take more memory than the customers that the
+        limit allows, such as where arrivals in a burst wait by the million.
+        """
+        bytes_per_token = 2 * self.state.heap.itemsize + sum(
+            getattr(self.state, name).itemsize * math.prod(getattr(self.state, name).shape[1:])
+            for name in _TABLES_OF_TOKENS
+        )
+        customer_count = token_count * bytes_per_token / BYTES_PER_CUSTOMER
+        if customer_count > limit_in_force("customers"):
+            raise NoAnswerError(
+                f"more than {len(self.state.token):,} customers and branches are in progress after"
+                f" {self.events:,} events, at {self.now:.4g} s, and take"
+                f" {token_count * bytes_per_token / 1e6:,.0f} MB of memory: they begin faster than"
+                " they end, as in a long burst, or last longer than the run; shorten the burst or"
+                f" their times, {advice_on_limit('customers', customer_count)}"
+            )
 
     def _take_out_rows(self) -> None:
         """Copy rows of statistics, response times and the trace out of the tables of the loop,
@@ -514,17 +541,12 @@ def _enlarged_tables(tables: State, added_tokens: int, added_events: int) -> Sta
         enlarged_table[: len(table)] = table
         return enlarged_table
 
-    token_tables = {
-        name: lengthened_table(name, added_tokens)
-        for name in ("token", "time_by_label", "last_branch_times", "registers")
-    }
+    token_tables = {name: lengthened_table(name, added_tokens) for name in _TABLES_OF_TOKENS}
     larger_tables = tables._replace(**token_tables, heap=lengthened_table("heap", added_events))
     tokens_before = len(tables.token)
     run_record = larger_tables.run[0]
-    larger_tables.token["next"][tokens_before:] = [
-        *range(tokens_before + 1, tokens_before + added_tokens),
-        run_record.first_free,
-    ]
+    larger_tables.token["next"][tokens_before:] = np.arange(added_tokens) + tokens_before + 1
+    larger_tables.token["next"][-1] = run_record.first_free
     run_record.first_free = tokens_before
     run_record.free_count += added_tokens
     return larger_tables

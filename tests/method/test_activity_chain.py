@@ -367,6 +367,36 @@ def test_too_many_ways_to_begin_are_refused_before_they_are_followed() -> None:
         exact(closed_model(cycle, processors=20))
 
 
+def test_many_processors_that_begin_are_refused_or_announced_before_they_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cycle = work("think", 1.0) >> service("cpu", 0.1, scv=1)
+    refused = (
+        "the 200,000 processors of model begin one after the other, which takes the time of"
+        " 4,000,000 states; the limit is 30,000: ask for mean-value or simulation, or allow more"
+    )
+    with pytest.raises(NoAnswerError, match=refused):
+        exact(closed_model(cycle, processors=200_000))
+    announced: list[str] = []
+    token = ANNOUNCE.set(announced.append)
+    monkeypatch.setattr("slipstick_chains.activity_chain.PROCESSORS_PER_STATE", 0.25)
+    try:
+        solve(closed_model(cycle, processors=30), method="markov-chain")
+    finally:
+        ANNOUNCE.reset(token)
+    said = (
+        "the 30 processors of model begin one after the other, which takes the time of 14,400"
+        " states: about 12 s of processor time"
+    )
+    assert announced == [said]
+
+
+def test_a_chain_of_a_thousand_processors_is_no_cycle_without_time() -> None:
+    # Each begins at the server at once, so that over a thousand events follow without time.
+    model = closed_model(service("cpu", 1.0, scv=1), processors=1200)
+    assert exact(model)["time"] == pytest.approx(1200.0)
+
+
 def test_too_many_ways_to_go_on_at_a_shared_station_are_refused() -> None:
     cycle = service("cpu", 0.1, name="work", scv=2) >> service("cpu", 0.2, name="more", scv=4)
     model = closed_model(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,10 +22,14 @@ from slipstick import (
     solve,
 )
 from slipstick.errors import SlightlyBeyond
+from slipstick.expression.nodes import Expr
 from slipstick.method.answers import Remarks, Solution, _bound_violations
+from slipstick.method.bounds import CompiledBounds
 from slipstick.method.methods import compute_answers, form_of
 from slipstick.model.network import closed_class, network, station
-from slipstick.model.system import Model, Station
+from slipstick.model.steps import Activity
+from slipstick.model.system import Model, Station, superstep_model
+from slipstick.structure.times import own_time
 from tests.bounds import bounds
 from tests.examples import examples
 from tests.strategies import models
@@ -269,3 +275,17 @@ def test_chance_explains_up_to_two_half_widths_beyond_a_bound(value: float, sent
     violation = violations.get(0, "")
     assert violation == sentence
     assert isinstance(violation, SlightlyBeyond) == (", " in violation)
+
+
+def test_a_part_that_supersteps_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[Activity] = []
+
+    def counted(activity: Activity, *arguments: Any) -> Expr:
+        computed.append(activity)
+        return own_time(activity, *arguments)
+
+    monkeypatch.setattr("slipstick.structure.times.own_time", counted)
+    shared, gate = repeat(3, delay(2.0, name="work")), delay(1.0, name="gate")
+    model = superstep_model(*[(1, [shared, shared >> gate], gate)] * 20)
+    assert CompiledBounds(model).points({}).columns()["low[time]"] == pytest.approx(20 * 8.0)
+    assert len(computed) == len({id(activity) for activity in computed}) == 4

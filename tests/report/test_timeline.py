@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slipstick.errors import InputError, ModelError
@@ -51,12 +52,22 @@ def test_a_picture_has_a_bar_for_each_span_and_lanes_for_branches() -> None:
     with look():
         figure = draw_timeline(FOUND, "Who did what")
     rows, active, queues = figure.axes
-    bars = [(bar.get_x(), bar.get_width(), round(bar.get_height(), 3)) for bar in rows.patches]  # type: ignore[attr-defined]
+    bars = [(left, width, round(height, 3)) for _, left, _, width, height in bars_of(rows)]
     assert sorted(bars) == [(0.0, 1.0, 0.4), (0.0, 1.5, 0.4), (0.0, 2.0, 0.8)]
+    assert len(rows.patches) == 3, "one shape for each name, however many its bars"
     assert rows.get_title(loc="left") == "critical path of this run (no average): useful work 100 %"
     assert active.get_title(loc="left") == "processors at useful work"
     assert queues.get_xlabel() == "time [ms]"
     assert [line.get_label() for line in queues.lines] == ["bus"]
+
+
+def bars_of(axes: Any) -> list[tuple[str, float, float, float, float]]:
+    """List the bars of a picture: name, left end, bottom, width and height."""
+    return [
+        (patch.get_label(), *corners.min(0), *np.ptp(corners, 0))
+        for patch in axes.patches
+        for corners in patch.get_path().to_polygons()
+    ]
 
 
 def rows_of(figure: Any) -> dict[str, list[tuple[str, float, float]]]:
@@ -64,11 +75,19 @@ def rows_of(figure: Any) -> dict[str, list[tuple[str, float, float]]]:
     (axes,) = figure.axes
     names = [each.get_text() for each in axes.get_yticklabels()]
     found: dict[str, list[tuple[str, float, float]]] = {name: [] for name in names}
-    for bars in axes.containers:
-        for bar in bars.patches:
-            row = names[round(bar.get_y() + bar.get_height() / 2)]
-            found[row].append((bars.get_label(), round(bar.get_x(), 6), round(bar.get_width(), 6)))
+    for name, left, bottom, width, height in bars_of(axes):
+        row = names[round(bottom + height / 2)]
+        found[row].append((name, round(left, 6), round(width, 6)))
     return found
+
+
+@pytest.mark.parametrize("count", [4000, 1])
+def test_a_name_is_one_shape_however_many_bars_it_has(count: int) -> None:
+    spans = tuple(replace(WORK, start=k * 1e-3, end=k * 1e-3 + 5e-4) for k in range(count))
+    with look():
+        figure = draw_timeline(replace(FOUND, spans=spans, until=count * 1e-3, path=()), "t")
+    (shape,) = figure.axes[0].patches
+    assert len(shape.get_path().to_polygons()) == count
 
 
 def test_steps_stand_in_the_rows_of_those_who_take_part() -> None:

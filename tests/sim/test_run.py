@@ -296,6 +296,15 @@ def test_a_run_may_use_all_events_that_it_is_allowed() -> None:
     )
 
 
+def test_a_plan_is_looked_up_without_a_hash_of_its_code() -> None:
+    class Unhashed(tuple[tuple[int, ...], ...]):
+        def __hash__(self) -> int:
+            raise AssertionError("the code of a large plan takes milliseconds to hash")
+
+    plan = one_delay()
+    assert run.simulate(replace(plan, code=Unhashed(plan.code)), Simulation(cycles=100))
+
+
 def test_too_many_replications_are_refused() -> None:
     with pytest.raises(ModelError) as told:
         Simulation(replications=1001)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from slipstick.errors import NoAnswerError
+from slipstick.limits import with_limits
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.system import Model
 from slipstick.sim.estimate import Layout
@@ -123,6 +125,21 @@ def test_of_streams_whose_customers_take_all_the_space_that_there_is(branches: i
     builder.fork([lambda: builder.delay(ServiceTime("exponential", 300.0), "long")] * branches)
     builder.add_open_group("jobs", EXPONENTIAL, first_instruction=0)
     check_same(builder.plan(), 2000)
+
+
+def test_customers_that_would_take_more_memory_than_the_limit_are_refused() -> None:
+    builder = Builder()
+    builder.delay(ServiceTime("deterministic", 1e9, 0.0))
+    builder.add_open_group("jobs", CONSTANT, first_instruction=0)
+    kernel = CompiledKernel(builder.plan(), 1)
+    said = (
+        r"more than 128 customers and branches are in progress after 12\d events, at 32\S* s, and"
+        r" take 0 MB of memory: .*, or allow more with --limit customers=\d+ "
+    )
+    with with_limits({"customers": 200}):
+        assert kernel.run(120)
+        with pytest.raises(NoAnswerError, match=said):
+            kernel.run(1000)
 
 
 def test_of_ways_that_lead_anywhere_and_of_gates() -> None:

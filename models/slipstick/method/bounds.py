@@ -252,7 +252,8 @@ def _lower_bounds(model: Model) -> dict[str, Expr]:
             for phase in population.phases
         ]
         return {SPAN: total(phase_bounds, TIME)}
-    return {SPAN: population.time(lambda body: time_of_pass(body, model, books_labels=False))}
+    time_by_node: dict[int, Expr] = {}
+    return {SPAN: population.time(lambda body: time_of_pass(body, model, False, time_by_node))}
 
 
 def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:

@@ -26,8 +26,6 @@ from slipstick.late import Array
 from slipstick.sim.plan.plan import Op, Plan
 from slipstick.vocabulary import DISCIPLINES
 
-OPEN = "open"
-
 
 @dataclass(frozen=True, slots=True)
 class OpenQueue:
@@ -82,7 +80,7 @@ def open_queues(plan: Plan) -> dict[int, OpenQueue]:
     permits limit how many enter. Where services or streams differ, the least variation is taken, so
     that the interval is not widened without need.
     """
-    if plan.locks or any(group.kind != OPEN for group in plan.groups):
+    if plan.locks or any(group.kind != "open" for group in plan.groups):
         return {}
     arrival_scv = min(_scv_of_draw(plan, group.arrivals) for group in plan.groups)
     scvs_and_labels_by_station: dict[int, list[tuple[float, int]]] = {}

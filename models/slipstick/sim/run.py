@@ -79,7 +79,6 @@ does not matter whether batches are correlated.
 _EVENTS_AT_A_TIME = 16_384
 """Events between two reads of the rows of a kernel."""
 
-OPEN = "open"
 BURSTS = 100
 """Smallest number of bursts of arrivals that a run contains, unless its events or cycles are
 limited. The rate that is seen then has a standard error of a few per cent; a run of 5,000 cycles
@@ -97,8 +96,8 @@ and in 171 of 180 runs of the days of 18, 54 and 270 customers of benchmarks/int
 _LARGEST_FEWEST_CUSTOMERS = 10**9
 """Largest number of customers that a run must serve for its bursts or periods."""
 _MOST_EVENTS_WITHOUT_ROW = 2_000_000
-"""Events without a single row of statistics that are borne; half as many where customers arrive,
-whose queue takes 0.5 KB each.
+"""Events without a single row of statistics that are borne; a quarter where customers arrive,
+whose queue takes 1 KB each.
 """
 
 _AT_MOST = "the simulation takes at most {:,} events"
@@ -214,7 +213,9 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
 
 def _arrival_times(plan: Plan) -> list[Any]:
     """List the distributions of the times between arrivals of all streams."""
-    return [plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == OPEN]
+    return [
+        plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == "open"
+    ]
 
 
 def _least_customer_count(plan: Plan) -> int:
@@ -403,7 +404,7 @@ def _refuse_deadlock(
 ) -> None:
     """Raise an error for a deadlock, or where no cycle can end."""
     most_events = (
-        _MOST_EVENTS_WITHOUT_ROW // 2
+        _MOST_EVENTS_WITHOUT_ROW // 4
         if any(group.kind == "open" for group in plan.groups)
         else _MOST_EVENTS_WITHOUT_ROW
     )

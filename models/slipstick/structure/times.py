@@ -42,8 +42,7 @@ def time_of_pass(
     ------
     NoAnswerError : the activity has a kind of step without such a time
     """
-    if time_by_node is None:
-        return _compute_time(activity, model, books_labels, None)
+    time_by_node = {} if time_by_node is None else time_by_node
     if id(activity) not in time_by_node:
         # By identity: bodies share parts, such as the options of a choice among copies.
         time_by_node[id(activity)] = _compute_time(activity, model, books_labels, time_by_node)
@@ -51,7 +50,7 @@ def time_of_pass(
 
 
 def _compute_time(
-    activity: Activity, model: Model, books_labels: bool, time_by_node: dict[int, Expr] | None
+    activity: Activity, model: Model, books_labels: bool, time_by_node: dict[int, Expr]
 ) -> Expr:
     """Compute the time of one pass, as `time_of_pass` does, without looking it up in `time_by_node`
     [s].
