@@ -566,14 +566,18 @@ def test_draws_without_an_answer_lie_beyond_the_ends(
 
 
 def test_no_setting_has_more_than_the_whole_width() -> None:
-    """A setting that is drawn along with another takes back a part of what that one causes."""
+    """What settings that are drawn together have in common is divided in proportion."""
     random = np.random.default_rng(1)
     logs, other_logs = random.normal(size=1000), random.normal(size=1000)
     draws = {"a": np.exp(logs), "b": np.exp(0.1 * logs + 0.1 * other_logs)}
     columns = {"time": draws["a"] / draws["b"] ** 0.2}
-    assert width_shares(draws, columns["time"])["a"] > 1.01
+    shares = width_shares(draws, columns["time"])
+    assert sum(shares.values()) == pytest.approx(1)
+    own_variances = {"a": logs.var(), "b": 0.04 * np.log(draws["b"]).var()}
+    assert shares["b"] / shares["a"] == pytest.approx(own_variances["b"] / own_variances["a"])
+    assert width_shares({"a": np.ones(1000)}, draws["a"]) == {"a": 0}
     form = SimpleNamespace(quantity="time", is_estimated=False)
     settings = UncertainValues(tuple(draws), (0.0, 0.0), ((1.0, 0.0), (0.0, 1.0)))
     notes = [*_range_notes(SimpleNamespace(form=form), settings, columns, draws)]  # type: ignore[arg-type]
-    (shares,) = [note for note in notes if "shares in the width" in note]
-    assert shares.startswith("shares in the width of the interval of time: a 100 %")
+    (note,) = [note for note in notes if "shares in the width" in note]
+    assert note.startswith("shares in the width of the interval of time: a 100 %")

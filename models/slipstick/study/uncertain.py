@@ -468,8 +468,7 @@ def _range_notes(
         else {}
     )
     shares_in_words = [
-        # A joint effect may count against another setting, so that one share exceeds the whole.
-        f"{path} {100 * min(share, 1.0):.0f} %"
+        f"{path} {100 * share:.0f} %"
         for path, share in list(shares.items())[:MOST_SHARES]
         if share >= LEAST_SHARE
     ]
@@ -491,8 +490,8 @@ def _range_notes(
 
 
 def width_shares(setting_draws: Mapping[str, Array], values: Array) -> dict[str, float]:
-    """Return the share of each setting in the variance of logarithms, largest first; joint effects
-    are divided by covariance.
+    """Return the share of each setting in the variance of logarithms, largest first; what settings
+    have in common is divided in proportion.
 
     Parameters
     ----------
@@ -519,9 +518,11 @@ def width_shares(setting_draws: Mapping[str, Array], values: Array) -> dict[str,
     # A linear fit of logarithms is exact for products of powers; what it misses is left out of the
     # shares.
     slopes = np.linalg.lstsq(log_settings, log_values, rcond=None)[0]
-    # Covariances of settings are divided between them, so that shares add up to the part that the
-    # fit explains.
-    contributions = slopes * (log_settings.T @ (log_settings @ slopes)) / total_variance
-    sorted_indices = np.argsort(-np.abs(contributions))
+    # Settings are drawn independently, but finite draws covary. The covariance is divided in
+    # proportion, so that no share is negative and all add up to the part that the fit explains.
+    own_variances = slopes**2 * (log_settings**2).sum(axis=0)
+    explained_share = ((log_settings @ slopes) ** 2).sum() / total_variance
+    contributions = own_variances / (own_variances.sum() or 1.0) * explained_share
+    sorted_indices = np.argsort(-contributions)
     setting_paths = list(setting_draws)
     return {setting_paths[index]: float(contributions[index]) for index in sorted_indices}
