@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.api import load, solve
-from slipstick.errors import SpecError, did_you_mean
+from slipstick.errors import SpecError, UnknownNameError, did_you_mean
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import MOST_EXTENDED, Library, find, names_of_kind
@@ -294,3 +295,11 @@ def test_a_machine_of_one_file_leaves_other_files_without() -> None:
     """Pydantic 2.11 writes an annotation into the field that a made class takes over."""
     load("llm-serving", set={"machine": "gpu-node-h200"})
     assert load("group-commit") == load("group-commit")
+
+
+def test_one_name_of_another_kind_is_suggested_though_several_are_as_close() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        find("study", "queueing/bolch-8-7")
+    message = str(caught.value)
+    assert len(re.findall(r"did you mean 'bolch-8-\d'\?", message)) == 1
+    assert " or 'bolch" not in message

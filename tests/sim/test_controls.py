@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slipstick.sim.short_check import _chosen_controls
+from slipstick.sim.estimate import sums_by_batch
+from slipstick.sim.short_check import (
+    _BATCHES,
+    _chosen_controls,
+    _controlled_ratio,
+)
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
@@ -26,3 +31,26 @@ def test_a_control_that_is_constant_or_explains_nothing_is_not_chosen() -> None:
     independent -= independent.mean()
     controls = np.stack([np.full(60, 3.0), independent - residual.mean()])
     assert len(_chosen_controls(residual, controls)) == 0
+
+
+def test_batches_that_follow_each_other_widen_the_interval_by_their_correlation() -> None:
+    """By hand: (1 + r) / (1 - r) times the variance, where r is the correlation of one batch with
+    the next, after the control is taken away.
+    """
+    random = np.random.default_rng(20261201)
+    residual = np.convolve(random.normal(size=64), np.ones(5), mode="valid")
+    control = random.normal(size=60)
+    row_sums = np.column_stack([5 + 2 * control + residual, np.ones(60), control])
+    weights = np.eye(3)
+    alone, in_one_run = (
+        _controlled_ratio(row_sums, weights[0], weights[1], [weights[2]], in_one_run)
+        for in_one_run in (False, True)
+    )
+    batches = sums_by_batch(row_sums, min(60, _BATCHES))
+    centred = batches - batches.mean(axis=0)
+    slope = (centred[:, 0] @ centred[:, 2]) / (centred[:, 2] @ centred[:, 2])
+    left = centred[:, 0] - slope * centred[:, 2]
+    correlation = (left[1:] @ left[:-1]) / (left @ left)
+    assert correlation > 0.2
+    inflation = (1 + correlation) / (1 - correlation)
+    assert in_one_run.half_width / alone.half_width == pytest.approx(inflation**0.5, rel=1e-3)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from slipstick_measure.fit.comparison import IntervalSettings, fits
+from slipstick.answer import Value
+from slipstick_measure.fit.comparison import IntervalSettings, _size_needed, fits
+from slipstick_measure.fit.extrapolation import LARGEST_SIZE_RATIO
+from slipstick_measure.fit.families import FAMILIES
 from slipstick_measure.fit.formula import Timings
+from slipstick_measure.fit.least_squares import fit
 from tests.measure.fit.truths import TRUTHS, noisy
 
 
@@ -159,3 +165,25 @@ def test_the_largest_number_of_processors_keeps_the_efficiency_asked_for(efficie
     p = np.array([1.0, 2, 4, 8, 16, 32])
     found = fits(Timings(p, np.ones(6), 5 + 95 / p), ["amdahl"], efficiency=efficiency)
     assert found.answers[0]["efficient_processors"] == int(1 + (1 / efficiency - 1) / 0.05 + 1e-6)
+
+
+@pytest.mark.parametrize("part", [1.0, 0.999999999, 0.9])
+def test_a_size_needed_that_reaches_the_largest_has_no_upper_end(part: float) -> None:
+    """Sizes are sought up to a million times the largest measured, to a millionth."""
+    fitted = fit(FAMILIES["latency"], sized(0.01))
+    largest = LARGEST_SIZE_RATIO * 800.0
+    intervals = SimpleNamespace(
+        interval_of_positive=lambda size, level: Value(400.0, "1", 200.0, part * largest)
+    )
+    needed = _size_needed(fitted, 64, 0.6, intervals, 0.95, Value(0.5, "1"))  # type: ignore[arg-type]
+    assert needed.low == 200.0
+    assert needed.high == (None if part > 0.99 else part * largest)
+
+
+def test_a_size_needed_from_the_smallest_measured_has_no_lower_end() -> None:
+    fitted = fit(FAMILIES["latency"], sized(0.01))
+    intervals = SimpleNamespace(
+        interval_of_positive=lambda size, level: Value(400.0, "1", 100.0, 900.0)
+    )
+    needed = _size_needed(fitted, 64, 0.6, intervals, 0.95, Value(0.5, "1"))  # type: ignore[arg-type]
+    assert (needed.low, needed.high) == (None, 900.0)

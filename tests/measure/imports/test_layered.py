@@ -527,3 +527,32 @@ def test_a_model_of_which_all_is_replicated_is_that_many_models(tmp_path: Path) 
     single = import_spec([path]).document
     assert set(single["resources"]) == {"cpu"}
     assert single["population"] == {"processors": 3}
+
+
+@pytest.mark.parametrize(("levels", "is_refused"), [(8, False), (70, True)])
+def test_joins_that_wait_for_nothing_count_as_levels(
+    levels: int, is_refused: bool, tmp_path: Path
+) -> None:
+    """Of two branches one ends, and a join of one branch leads the other to the next fork."""
+
+    def some(tag: str, *names: str, **more: float) -> str:
+        return _element(tag, "".join(_element("activity", "", name=name, **more) for name in names))
+
+    activities = [_activity("a0", 1, bound_to_entry="s")]
+    precedences = []
+    for level in range(levels):
+        activities += [_activity(f"{letter}{level}", 1) for letter in "bc"]
+        activities.append(_activity(f"a{level + 1}", 1))
+        fork = some("post-OR", f"b{level}", f"c{level}", prob=0.5)
+        precedences.append(_element("precedence", some("pre", f"a{level}") + fork))
+        onward = some("pre-OR", f"b{level}") + some("post", f"a{level + 1}")
+        precedences.append(_element("precedence", onward))
+    inside = _element("task-activities", "".join([*activities, *precedences]))
+    entry = _element("entry", name="s", type="NONE")
+    task = _element("task", entry + inside, name="s", scheduling="fcfs")
+    text = _model(("inf", 1, USER), ("fcfs", 1, task))
+    if is_refused:
+        with pytest.raises(SpecError, match="nested too deep, or go round in a circle"):
+            _imported(text, tmp_path)
+    else:
+        _imported(text, tmp_path)

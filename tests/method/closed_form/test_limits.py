@@ -112,3 +112,12 @@ def test_a_faster_network_card_does_not_move_the_paper_s_limit(network: str) -> 
     found = takeovers(diff_request(4, network, "I"))
     assert "machine.network.adapter" not in found
     assert found["machine.network.wire.per_byte"].stage == "wire"
+
+
+@pytest.mark.parametrize(("change", "is_found"), [(1.5e-4, True), (0.7e-4, False)])
+def test_takeovers_are_sought_down_to_a_ten_thousandth(change: float, is_found: bool) -> None:
+    """The software is as long as the wire, 1 s, at this change of its speed-down."""
+    found = takeovers(two_stages(), {"call": 1 / change})
+    assert ("call" in found) is is_found
+    if is_found:
+        assert found["call"].value == pytest.approx(1.0)

@@ -808,6 +808,21 @@ def test_cases_with_the_same_limit_stand_together(folder: Path) -> None:
     assert [row[2] for row in table[1]] == ["at most 25 us", "at most 25 us", "at most 125 us"]
 
 
+def test_ranges_with_two_ends_say_which_end_is_which_in_each_case(folder: Path) -> None:
+    """Neither case has a single limit, so the second one does not borrow the words of the first."""
+    results = found(
+        "cases: {slow: {parameters.computing: 12 ms}, slower: {parameters.computing: 18 ms}}",
+        "seek: {it: {of: parameters.latency, from: 0 us, to: 900 us,"
+        " where: efficiency >= 0.4 and efficiency <= 0.6, cases: [slow, slower]}}",
+    )
+    result = result_of(results, SeekResult)
+    (sentence,) = result.headline(results.words)
+    assert sentence.endswith(
+        "if the latency is at least 125 us and if the latency is at most 375 us for slow and at"
+        " least 225 us and at most 600 us for slower"
+    )
+
+
 _TWO_OFFERS = """\
 study: 1
 title: Which offer is faster, and for which sizes?
