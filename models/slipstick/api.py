@@ -75,7 +75,7 @@ MOST_WHOLE = 1000
 
 
 _SPEC = either_kind(
-    "a name, a file, or a dict of what the file would hold",
+    "a name, a file, or a dict with the content of the file",
     REFERENCE,
     instance_of(Mapping, "a dict"),
 )

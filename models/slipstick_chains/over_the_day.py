@@ -223,7 +223,7 @@ def _check_ticks(day_parts: Sequence[DayPart], period_count: float) -> None:
         step_count,
         f"the chain's clock ticks {tick_count:.3g} times, which is {step_count:.3g} steps with its"
         " rates",
-        "ask for an earlier time, for the long run",
+        "ask for an earlier time, for the steady state",
     )
 
 

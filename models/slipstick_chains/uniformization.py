@@ -62,7 +62,7 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
         f"the chain's clock ticks {tick_count:.3g} times until the last time asked for, which is"
         f" {step_count:.3g} steps with its rates"
     )
-    check_cost("ticks", step_count, cost_words, "ask for an earlier time, for the long run")
+    check_cost("ticks", step_count, cost_words, "ask for an earlier time, for the steady state")
     transposed_rates = sparse.csr_array(generator.T)
     probabilities: Array = chain.start.astype(transposed_rates.dtype)
     clock = 0.0

@@ -145,7 +145,7 @@ def _refuse_unknown_format(input_file: Reading) -> NoReturn:
     if line_number_between := _line_number_between_rows(input_file):
         text = short(input_file.lines[line_number_between - 1].strip())
         message = (
-            f"{text} stands between the rows of a table; take the line out, or keep one table in"
+            f"{text} is between the rows of a table; take the line out, or keep one table in"
             " the file"
         )
         input_file.refuse(line_number_between, "", message)
@@ -347,7 +347,7 @@ def _with_utilization_of_each_server(test: LoadTest) -> LoadTest:
         )
         for row in test.rows
     ]
-    message = "above 100 %, so taken as sums over the servers of the tier"
+    message = "above 100 %, so read as sums over the servers of the tier"
     notes = [
         Problem(test.file, test.rows[0].line, 1, tier, message)
         for tier in summed_utilization_by_tier

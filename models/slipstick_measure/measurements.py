@@ -325,7 +325,7 @@ def reduce_repetitions(
             ):
                 message = (
                     f"{repetitions[0]} is in {len(repetitions_with_waits) - missing_count} of"
-                    f" {len(repetitions_with_waits)} repetitions; taken as 0 in the others"
+                    f" {len(repetitions_with_waits)} repetitions; assumed to be 0 in the others"
                 )
                 notes += (
                     [repetitions[0].problem(message)]
@@ -353,7 +353,7 @@ def _notes_on_repeated_rows(
         )
         yield first_group[1].problem(
             f"{first_group[1]} is in {len(first_group)} rows without a number of the repetition;"
-            " they are taken"
+            " they are read"
             f" as repetitions{other_groups_text}"
         )
 

@@ -96,7 +96,9 @@ class RankSpec(QuestionSpec):
             )
         for name, change in self.changes.items():
             if change.cost is None:
-                raise broken_rule(f"{name} needs a cost, for there is a budget", "changes", name)
+                raise broken_rule(
+                    f"{name} needs a cost, because there is a budget", "changes", name
+                )
 
 
 class SeekSpec(QuestionSpec):

@@ -902,7 +902,7 @@ def _series_sentences(trend: str, title_prefix: str, projection: Projection) -> 
     if cases_without_kind:
         yield (
             f"{join_phrases(list(dict.fromkeys(cases_without_kind)))}: the machine does not tell"
-            " what a processor is, so it is taken for a core (processors.kind)"
+            " what a processor is, so it is assumed to be a core (processors.kind)"
         )
 
 

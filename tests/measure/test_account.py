@@ -255,7 +255,7 @@ def test_a_cause_that_a_repetition_does_not_name_took_no_time_in_it() -> None:
     found = measured(table(*first, *second))
     assert at(found, 2)["processors_lost[a]"] == pytest.approx(0.1)
     assert at(found, 2)["processors_lost[b]"] == pytest.approx(0.15)
-    assert "wait of a at p = 2 is in 1 of 2 repetitions; taken as 0 in the others" in map(
+    assert "wait of a at p = 2 is in 1 of 2 repetitions; assumed to be 0 in the others" in map(
         _said, found.notes
     )
 

@@ -161,7 +161,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "binary": (
         "p,time [s]\n1,\x002\n",
         Hints(),
-        ["x.csv:2:1: character 0x00 does not stand in text; is this a binary file?"],
+        ["x.csv:2:1: character 0x00 does not occur in text; is this a binary file?"],
     ),
     "twice": (
         f"{HEAD}2,,a,wait,s,2,1\n2,,a,wait,s,3,1\n",
@@ -228,7 +228,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "a key twice": (
         '{"parameters": ["p"], "measurements": {"main": {}, "main": {}}}',
         S,
-        ["x.csv:1:1: main: this key stands twice in one object; its values would hide each other"],
+        ["x.csv:1:1: main: this key is twice in one object; its values would hide each other"],
     ),
     "old JSON": (
         '{"callpaths": [], "coordinates": [], "measurements": []}',
@@ -530,13 +530,13 @@ ODD: dict[str, tuple[str, Hints, str]] = {
         Hints(),
         (
             "x.csv:3:1: time: time at p = 2 is in 2 rows without a number of the repetition; they "
-            "are taken as repetitions"
+            "are read as repetitions"
         ),
     ),
     "mixed units": (
         f"{HEAD}1,,,time,s,2,\n2,,,time,ms,1200,\n",
         Hints(),
-        "x.csv:3:1: time: is in ms here and in s before; each is taken as it says",
+        "x.csv:3:1: time: is in ms here and in s before; each is read as it says",
     ),
     "superlinear": (
         "p,time [s]\n2,4\n1,10\n",
@@ -582,8 +582,8 @@ ODD: dict[str, tuple[str, Hints, str]] = {
         "PARAMETER x\nPOINTS 1 2\nDATA 3\nDATA 2\n",
         S,
         (
-            "x.csv:2:1: x: the only parameter is taken as the processors; if it is the size,"
-            " write --column n=NAME"
+            "x.csv:2:1: x: the only parameter is read as the number of processors; if it is the"
+            " size, write --column n=NAME"
         ),
     ),
     "another parameter": (

@@ -314,7 +314,7 @@ def test_a_machine_that_does_not_tell_its_processors_is_taken_for_cores(folder: 
     made = projection(f"answer: [time]\n{PROJECT}")
     assert made.tracks[0].kind == "core"
     words = ProjectResult(made).sentences()
-    assert any("is taken for a core (processors.kind)" in each for each in words)
+    assert any("is assumed to be a core (processors.kind)" in each for each in words)
 
 
 @pytest.mark.turns(4)

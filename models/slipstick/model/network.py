@@ -952,7 +952,7 @@ class _Inspection:
                 and not may_be_mistyped
             ):
                 way_out = (
-                    "a demand holds all visits already"
+                    "a demand includes all visits already"
                     if class_name in station.demand
                     else "give it one"
                 )

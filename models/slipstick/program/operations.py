@@ -126,7 +126,7 @@ class MachineOperations:
         adapter_noun = "adapter" if adapter_count == 1 else "adapters"
         return (
             f"{node_processors:g} processors of a node share {adapter_count:g} {adapter_noun}"
-            " (machine.node.adapters), and a message between nodes is taken as alone there;"
+            " (machine.node.adapters), and a message between nodes is assumed to be alone there;"
             " together: of the step says how many cross an adapter at the same time"
         )
 

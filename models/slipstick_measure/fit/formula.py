@@ -203,7 +203,8 @@ def observations_of(
             f"{size:g}" for size in sorted({run.n for run in runs_of_metric if run.n is not None})
         )
         raise ModelError(
-            f"no run has the size {size:g}; known: {sizes_text or 'none, for no run has a size'}"
+            f"no run has the size {size:g}; known:"
+            f" {sizes_text or 'none, because no run has a size'}"
         )
     if run_with_zero := next((run for run in chosen_runs if not run.value > 0), None):
         raise ModelError(

@@ -172,8 +172,8 @@ class PreparedModel:
         first_name = name_of_first_quantity(sample.model, method)
         if not self._customer_class and sample.answer_names(method)[first_name] != str(TIME):
             message = (
-                f"{self.built_model.name} gives a {first_name}, not a time, so no time can be held"
-                " against it"
+                f"{self.built_model.name} gives a {first_name}, not a time, so no time can be"
+                " compared with it"
             )
             raise NoAnswerError(message)
 

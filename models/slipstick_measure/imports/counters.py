@@ -66,7 +66,7 @@ def counters_spec(input_file: Reading) -> ImportedSpec:
         "activity", f"A run counted by perf stat, {input_file.name}", input_file.file, document
     )
     spec.add_note(
-        "the work is taken to be shared evenly by the processors, and waits between them are not"
+        "the work is assumed to be shared evenly by the processors, and waits between them are not"
         " in it"
     )
     return spec

@@ -143,7 +143,7 @@ def _station_from_fit(spec: ImportedSpec, station: StationFit) -> dict[str, Any]
         f" {station.time_elsewhere * 1e3:.4g}"
         f" ms beside it, of {station.station_model.description}, as slipstick fit finds them from"
         " the"
-        " response times, for no utilization was measured"
+        " response times, because no utilization was measured"
     )
     return {
         STATION_NAME: {
@@ -209,7 +209,7 @@ def _note_think_time(spec: ImportedSpec, test: LoadTest, think_seconds: float | 
     """Add a note to the spec if the think time is unknown or negative."""
     if think_seconds is None:
         spec.add_note(
-            "the think time is not known, for there is no response time; it is taken as 0"
+            "the think time is not known, because there is no response time; it is assumed to be 0"
         )
     elif think_seconds < 0:
         spec.add_note(

@@ -71,7 +71,7 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "submodels": Loss(ANSWER, "models within the model are not there"),
         "unknown-fields": _UNKNOWN_FIELDS,
         "aborts": Loss(ANSWER, "a task that turns requests away lets them wait, as any other"),
-        "bursts": Loss(ANSWER, "a source of bursts is taken as customers with exponential times"),
+        "bursts": Loss(ANSWER, "a source of bursts is read as customers with exponential times"),
         "solver-settings": Loss(EQUAL, "settings and results of the solver"),
         "quantum": Loss(EQUAL, "processor sharing has no quantum"),
     },

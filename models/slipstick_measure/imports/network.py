@@ -218,7 +218,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
                 "half of what a line fitted to the latencies has, for the sender and the receiver"
                 " each"
             ),
-            "inside": "inside the protocol time, for a latency holds all parts of the way",
+            "inside": "inside the protocol time, because a latency includes all parts of the path",
         },
         "protocol": {
             "added": quantity(0, "B", "inside", True),
@@ -311,7 +311,8 @@ def _note_unused_benchmarks(
             else ""
         )
         spec.add_note(
-            f"{region} is not used, for a network has the costs of one message at a time{rate_text}"
+            f"{region} is not used, because a network has the costs of one message at a time"
+            f"{rate_text}"
         )
 
 
@@ -411,4 +412,4 @@ def _add_fit_table(
             f" {sizes[upper_range.first_index]:.0f} B; fixed part {jump_in_words}"
         )
     if len(latencies) > len(sizes):
-        spec.add_note(f"{len(latencies)} times of {len(sizes)} sizes; the median of each is taken")
+        spec.add_note(f"{len(latencies)} times of {len(sizes)} sizes; the median of each is used")

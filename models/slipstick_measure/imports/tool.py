@@ -106,7 +106,7 @@ class ToolModel:
         imported_spec = ImportedSpec("queueing-network", title, self.input_file.file, document)
         if self.input_file.hints.unit is None:
             imported_spec.add_note(
-                "the model has no unit of time, so its times are taken as seconds; --unit names"
+                "the model has no unit of time, so its times are read as seconds; --unit names"
                 " another unit"
             )
         for original, name in self.spec_names.spec_name_by_original.items():

@@ -253,7 +253,9 @@ def _first_part(input_file: Reading) -> re.Match[str]:
         message = "the line that begins with Machine and parts below it are missing; give all that"
         input_file.refuse(1, "", f"{message} lstopo prints")
     input_file.add_note(
-        1, "", "the line that begins with Machine is missing; what follows is taken as all"
+        1,
+        "",
+        "the line that begins with Machine is missing; the following lines are read as the whole",
     )
     return first_match
 

@@ -345,7 +345,7 @@ def _read_functions(
         input_file.add_note(
             1,
             "library_version",
-            "does not name a version of Google Benchmark; times of several threads are taken as"
+            "does not name a version of Google Benchmark; times of several threads are read as"
             " those of a version before 1.9, and multiplied by the number of threads",
         )
     return input_file.finished()
@@ -456,7 +456,7 @@ def _read_google_text(input_file: Reading) -> Measurements:
         input_file.add_note(
             1,
             "",
-            "times are taken as Google Benchmark prints them since 1.9; before, they are divided by"
+            "times are read as Google Benchmark prints them since 1.9; before, they are divided by"
             " the number of threads, which its JSON tells",
         )
     return _read_functions(input_file, rows, True)

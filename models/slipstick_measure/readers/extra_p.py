@@ -64,8 +64,8 @@ def _index_by_role(
                 line,
                 parameter_names[0],
                 (
-                    "the only parameter is taken as the processors; if it is the size, write"
-                    " --column n=NAME"
+                    "the only parameter is read as the number of processors; if it is the size,"
+                    " write --column n=NAME"
                 ),
             )
     if "p" not in index_by_role and input_file.hints.processors is None:

@@ -173,7 +173,7 @@ def _job_count(
     if running_jobs > job_count + 0.5:
         message = (
             f"{short(str(job.get('jobname', '')))} is reported together with others: by their"
-            f" running times {running_jobs:.0f} jobs ran, which are taken to be like the first"
+            f" running times {running_jobs:.0f} jobs ran, which are assumed to be like the first"
         )
         input_file.add_note(1, "numjobs", message)
         return float(round(running_jobs))
@@ -191,7 +191,7 @@ def _request_count_in_flight(
         depth > 1
         and float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _LEAST_PERCENT_OF_ALWAYS
     ):
-        message = f"{depth:g} requests in flight were asked for, and never more than one was"
+        message = f"{depth:g} requests in flight were requested, but there was never more than one"
         input_file.add_note(1, "iodepth", message)
         return 1.0
     return depth
@@ -431,6 +431,6 @@ def _check_text_groups(
         for statistics in all_statistics
     ):
         message = (
-            "the latency (lat) is missing: that of the completion alone (clat) is taken for it"
+            "the latency (lat) is missing: that of the completion alone (clat) is used instead"
         )
         input_file.add_note(1, "clat", message)

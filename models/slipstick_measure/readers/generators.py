@@ -270,7 +270,7 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
         _match_of_option(text, _YCSB_COMMAND, "-target|-p target", "[OVERALL]")
     )
     if command_match and not threads_match and not target_rate:
-        message = "its command has no -threads: one is taken, as YCSB does by itself"
+        message = "its command has no -threads: one is assumed, the default of YCSB"
         input_file.add_note(1, "", message)
     throughput = values_by_operation.get("OVERALL", {}).get("Throughput")
     return LoadRow(
@@ -340,7 +340,7 @@ def _artillery_report(input_file: Reading) -> str:
             return text[report_match.start() : report_end]
     if not report_matches:
         return text
-    message = "the output is cut before its summary: the last of its periods is taken"
+    message = "the output is cut before its summary: its last period is used"
     input_file.add_note(1, "", message)
     return text[report_matches[-1].start() :]
 
@@ -364,7 +364,7 @@ def _read_artillery(input_file: Reading) -> LoadRow:
         if (match := first_match(rf"^[ \t]*{name}:[ .]+([0-9][0-9.]*)", times_text))
     }
     mean_match = first_match(r"^[ \t]*mean:[ .]+([0-9][0-9.]*)", times_text)
-    message = "the mean rate over the whole run is taken as the rate at which requests are sent"
+    message = "the mean rate over the whole run is used as the rate at which requests are sent"
     input_file.add_note(1, "", message)
     return LoadRow(
         1,
@@ -438,7 +438,7 @@ def _read_h2load(input_file: Reading) -> LoadRow:
     )
     is_rate_limited = _is_rate_limited(input_file, rate_of_client)
     if not re.search(r"\bh2load\s", text.partition("finished in")[0]):
-        message = "its command (-m) is not in the file, so one request of each client is taken"
+        message = "its command (-m) is not in the file, so one request of each client is assumed"
         input_file.add_note(1, "", message)
     return LoadRow(
         1,

@@ -335,7 +335,7 @@ def _read_gnu_time(input_file: Reading) -> Measurements:
             continue
         for threads_match in run._thread_options()[:1]:
             if threads_match["letter"]:
-                message = "is taken for the number of threads"
+                message = "is read as the number of threads"
                 input_file.add_note(run.line, threads_match[0].strip(), message)
         line, elapsed_text = run.line_and_text_by_key["Elapsed"]
         region = run.program if len(programs) > 1 else ""

@@ -372,7 +372,7 @@ def _without_repeated_headings(
                 " keep one table in the file, or take these two lines out if all rows are of one"
             )
             input_file.refuse(next_start, "", message)
-    message = "the heading comes again here, so all rows are taken for runs of one table"
+    message = "the heading comes again here, so all rows are read as runs of one table"
     input_file.add_note(repeated_lines[0], "", message)
     return [(row_line, cells) for row_line, cells in body if row_line not in repeated_lines]
 

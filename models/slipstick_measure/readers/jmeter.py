@@ -324,7 +324,7 @@ def _with_users(input_file: Reading, samples: Sequence[_Sample]) -> Iterator[_Sa
     if input_file.hints.processors is None:
         message = (
             f"the samples do not say how many threads were active (allThreads), so the {user_count}"
-            " that have a name in them are taken; write --processors N if there were others"
+            " that have a name in them are used; write --processors N if there were others"
         )
         input_file.add_note(1, "threadName", message)
     for sample in samples:

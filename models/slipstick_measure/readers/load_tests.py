@@ -530,7 +530,7 @@ def _read_wrk(input_file: Reading) -> LoadRow:
         rate = float(split_amount(command_match[1])[0]) or None if command_match else throughput
         if not command_match:
             input_file.add_note(
-                1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
+                1, "", "wrk2 sends at a rate that it does not print: its throughput is used"
             )
     request_count = number_of_match(first_match(r"^[ \t]*([0-9]+) requests in", text))
     errors_match = first_match(r"^[ \t]*(?:Socket errors|Number of Errors):(.*)$", text)
@@ -802,7 +802,7 @@ def _read_pgbench(input_file: Reading) -> LoadRow:
         input_file.add_note(1, "", unsteady_reason)
     if rate_limit_match:
         input_file.add_note(
-            1, "", "pgbench sent at a rate that it does not print: its throughput is taken"
+            1, "", "pgbench sent at a rate that it does not print: its throughput is used"
         )
     return LoadRow(
         1,
@@ -896,7 +896,7 @@ def _read_k6(input_file: Reading) -> LoadRow:
     )
     if rate_match := first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
         input_file.add_note(
-            1, "", "k6 began iterations at a rate: its requests a second are taken for it"
+            1, "", "k6 began iterations at a rate: its requests a second are used as this rate"
         )
     return LoadRow(
         1,

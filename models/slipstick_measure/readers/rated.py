@@ -79,7 +79,7 @@ def _read_npb(input_file: Reading) -> Measurements:
         count_value = next((value_by_key[key] for key in _NPB_COUNTS if key in value_by_key), None)
         if count_value is None and input_file.hints.processors is None:
             input_file.add_note(
-                line, title, "no processes or threads are printed, so it is taken as one"
+                line, title, "no processes or threads are printed, so it is read as one"
             )
         processors = input_file.hints.processors or (
             1
@@ -235,7 +235,7 @@ def _read_stream(input_file: Reading) -> Measurements:
                 continue
             thread_count = thread_count or 1
             input_file.add_note(
-                line, device_match["device"].rstrip(), "is one device, taken for one processor"
+                line, device_match["device"].rstrip(), "is one device, read as one processor"
             )
         elif STREAM_BINARY.search(text):
             unit = "MiB/s"
@@ -249,7 +249,7 @@ def _read_stream(input_file: Reading) -> Measurements:
             input_file.add(line, coordinates, "throughput", rate_match["rate"], unit)
     if input_file.runs:
         input_file.add_note(
-            input_file.runs[0].line, "Triad", "is taken; the other kernels are left out"
+            input_file.runs[0].line, "Triad", "is used; the other kernels are left out"
         )
     return _measurements_with_note(input_file, "STREAM")
 
@@ -445,7 +445,7 @@ class _GromacsRun:
             input_file.refuse(line, "Performance", message)
         if not self.rank_count and abs(self.busy_cores - count) > _MOST_UNUSED_CORES:
             message = (
-                f"is taken as of {count} threads, for the time of all cores is"
+                f"is read as that of {count} threads, because the time of all cores is"
                 f" {self.busy_cores:.4g} times the elapsed time; --processors N tells their number"
             )
             input_file.add_note(line, "Performance", message)

@@ -371,7 +371,7 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
         input_file.refuse(
             line,
             "",
-            f"character 0x{ord(control_character[0]):02x} does not stand in text; is this a binary"
+            f"character 0x{ord(control_character[0]):02x} does not occur in text; is this a binary"
             " file?",
         )
     if many_digits := _MANY_DIGITS.search(text):
@@ -527,7 +527,7 @@ def parse_json(input_file: Reading, text: str, first_line: int = 1) -> Any:
                 input_file.refuse(
                     first_line,
                     key[:60],
-                    "this key stands twice in one object; its values would hide each other",
+                    "this key is twice in one object; its values would hide each other",
                 )
             mapping[key] = value
         return mapping

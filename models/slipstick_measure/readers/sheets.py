@@ -172,7 +172,7 @@ def _begins_another_table(rows: Sequence[Sequence[str]], index: int) -> bool:
 def _refuse_side_by_side(
     input_file: Reading, group_row: Sequence[str], heading_row: Sequence[str]
 ) -> None:
-    """Raise if tables stand side by side: their headings repeat under the names of groups."""
+    """Raise if tables are side by side: their headings repeat under the names of groups."""
     repeated_headings = [
         name for name, count in Counter(_nonempty_cells(heading_row)).items() if count > 1
     ]
@@ -187,7 +187,7 @@ def _refuse_side_by_side(
             1,
         )
         message = (
-            f"tables stand side by side, {groups_in_words}: {repeated_headings[0]!r} heads several"
+            f"tables are side by side, {groups_in_words}: {repeated_headings[0]!r} heads several"
             " columns; write"
             " each table to a file of its own, with the column of processors"
         )

@@ -611,7 +611,7 @@ class _TableReading:
     def _note_share(self, line: int, heading: str) -> None:
         """Note once how percentages of waits are read."""
         if not self.has_noted_shares:
-            message = "is taken as a share of the time of all processors"
+            message = "is read as a share of the time of all processors"
             self.input_file.add_note(line, heading, message)
         self.has_noted_shares = True
 
@@ -699,7 +699,7 @@ class _TableReading:
             self.input_file.add_note(
                 line,
                 metric,
-                f"is in {unit} here and in {earlier_units[0]} before; each is taken as it says",
+                f"is in {unit} here and in {earlier_units[0]} before; each is read as it says",
             )
             earlier_units.append(unit)
 
@@ -776,7 +776,7 @@ class _TableReading:
             line, text = self.summary_lines[0]
             input_file.add_note(line, text, "sums up the rows above, and is left out")
         if line := self.lines_of_one_processor.get("serial", 0):
-            message = "is taken as one processor; a serial program may take less time than that"
+            message = "is read as one processor; a serial program may take less time than that"
             input_file.add_note(line, "serial", message)
             if "1" in self.lines_of_one_processor:
                 message = "a serial run and one of a single processor are both p = 1; keep one"

@@ -125,8 +125,8 @@ class _Database:
             self.columns.add_note(f"marks of NVTX annotate times and are left out: {mark_count:,}")
         if graph_count := self._row_count(_GRAPH_TABLE):
             self.columns.add_note(
-                f"graphs of CUDA were traced as a whole ({graph_count:,}), so waits inside them are"
-                " taken for work; nsys profile --cuda-graph-trace=node traces what is inside"
+                f"graphs of CUDA were traced as a whole ({graph_count:,}), so waits inside them"
+                " count as work; nsys profile --cuda-graph-trace=node traces what is inside"
             )
         kinds = [STREAM] * len(stream_names) + [THREAD] * len(thread_names)
         return self.columns.finished([*stream_names, *thread_names], kinds=kinds)

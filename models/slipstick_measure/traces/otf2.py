@@ -177,7 +177,7 @@ class _ArchiveReader:
                 f"{event_count:,} {kind}"
                 for kind, event_count in self.left_out_count_by_kind.items()
             )
-            self.columns.add_note(f"left out, for regions hold the time: {kinds_in_words}")
+            self.columns.add_note(f"left out, because regions have the time: {kinds_in_words}")
         for location, thread in threads.items():
             if thread.event_count < location.number_of_events < _UNKNOWN_COUNT:
                 self.columns.refuse(

@@ -301,7 +301,7 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
             f"{count_of_kind:,} {_UNREAD_KINDS[record_kind]}"
             for record_kind, count_of_kind in unread_counts.items()
         )
-        columns.add_note(f"left out, for states hold the time: {kinds_in_words}")
+        columns.add_note(f"left out, because states have the time: {kinds_in_words}")
     useful_labels = [label for label in columns.number_by_label if label == name_by_state[_RUNNING]]
     header_end = float(header_match["end"])
     has_later_spans = columns.span_ends and max(columns.span_ends) > header_end

@@ -440,7 +440,7 @@ class TraceColumns:
         """
         if open_spans or unmatched_end_count:
             self.add_note(
-                f"{len(open_spans):,} spans have no end, and are taken to last to the end of the"
+                f"{len(open_spans):,} spans have no end, so they last to the end of the"
                 f" trace; {unmatched_end_count:,} ends begin nowhere"
             )
         for span_index in open_spans:
@@ -498,8 +498,8 @@ class TraceColumns:
                     f" and {len(names_of_waits) - 6} more" if len(names_of_waits) > 6 else ""
                 )
                 self.add_note(
-                    f"taken for waits by their names: {names_in_words}{more_in_words}; --useful"
-                    " names useful work"
+                    f"read as waits because of their names: {names_in_words}{more_in_words};"
+                    " --useful names useful work"
                 )
         outline = TraceOutline(
             shown_name(self.path),

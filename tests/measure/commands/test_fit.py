@@ -43,7 +43,7 @@ def test_what_is_odd_about_the_data_is_said_aside(
     assert notes == [
         (
             "note: 6:1: time: time at p = 8 is in 2 rows without a number of the repetition; they "
-            "are taken as repetitions"
+            "are read as repetitions"
         ),
         "note: 8:1: tmie: is not a part of the account of time; did you mean 'time'?",
         (

@@ -222,7 +222,7 @@ def test_what_cannot_be_free_is_refused(
             "serial",
             "lock",
             None,
-            "law/amdahl-speedup gives a speedup, not a time, so no time can be held against it",
+            "law/amdahl-speedup gives a speedup, not a time, so no time can be compared with it",
         ),
         (
             {"model": "law/amdahl-time", "serial": "1 s", "parallel": "1 s", "processors": 1},

@@ -178,7 +178,7 @@ def test_the_runs_of_one_size_can_be_taken() -> None:
     assert str(caught.value) == "no run has the size 7; known: 8, 9"
     with pytest.raises(ModelError) as caught:
         observations_of(table(run(1, "time", 1.0)), size=7.0)
-    assert str(caught.value) == "no run has the size 7; known: none, for no run has a size"
+    assert str(caught.value) == "no run has the size 7; known: none, because no run has a size"
 
 
 def test_what_cannot_be_fitted_is_refused() -> None:

@@ -223,8 +223,8 @@ compare:
             "    at: [64]",
             "    at: [64]\n    of_size: 7",
             (
-                "study.yaml:5:11: fits.runs.data: no run has the size 7; known: none, for no run "
-                "has a size"
+                "study.yaml:5:11: fits.runs.data: no run has the size 7; known: none, because no"
+                " run has a size"
             ),
         ),
         (

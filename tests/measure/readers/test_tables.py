@@ -455,7 +455,7 @@ def test_tables_side_by_side_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         read(path)
     assert caught.value.problems[0].message == (
-        "tables stand side by side, 'Strong scaling' and 'Weak scaling': 'Time (s)' heads several"
+        "tables are side by side, 'Strong scaling' and 'Weak scaling': 'Time (s)' heads several"
         " columns; write each table to a file of its own, with the column of processors"
     )
 

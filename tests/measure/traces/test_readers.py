@@ -78,7 +78,7 @@ def test_a_trace_of_viztracer() -> None:
     assert trace.processors == ("Process-1/MainThread", "Process-2/MainThread")
     assert "match (traced_pool.py:28)" in trace.labels
     (note,) = trace.notes
-    assert "taken for waits by their names: Barrier.wait (threading.py:676)" in note.message
+    assert "read as waits because of their names: Barrier.wait (threading.py:676)" in note.message
 
 
 def test_a_trace_of_paraver() -> None:
@@ -96,7 +96,7 @@ def test_a_trace_of_paraver() -> None:
         [pytest.approx(73236e-6)],
     )
     assert [note.message for note in trace.notes] == [
-        "left out, for states hold the time: 1 communicators, 1 events, 1 collective operations"
+        "left out, because states have the time: 1 communicators, 1 events, 1 collective operations"
     ]
 
 
@@ -150,9 +150,7 @@ def test_what_has_not_ended_lasts_to_the_end_of_the_table(tmp_path: Path) -> Non
         ("0", "lock:a", 1.0, 4.0),
         ("1", "busy", 3.0, 4.0),
     ]
-    assert "2 spans have no end, and are taken to last to the end of the trace" in str(
-        trace.notes[0]
-    )
+    assert "2 spans have no end, so they last to the end of the trace" in str(trace.notes[0])
 
 
 def test_a_table_of_records_in_parquet(tmp_path: Path) -> None:
@@ -282,8 +280,8 @@ def test_an_otf2_archive_that_its_library_wrote(tmp_path: Path) -> None:
     assert (trace.objects, trace.accesses.processor_indices.tolist()) == ((THREADS[0],), [2, 2])
     assert trace.accesses.times.tolist() == pytest.approx([1010e-9, 1020e-9], rel=1e-9)
     assert [note.message for note in trace.notes] == [
-        "1 spans have no end, and are taken to last to the end of the trace; 0 ends begin nowhere",
-        "left out, for regions hold the time: 1 MpiRecv, 1 Metric",
+        "1 spans have no end, so they last to the end of the trace; 0 ends begin nowhere",
+        "left out, because regions have the time: 1 MpiRecv, 1 Metric",
     ]
 
 
@@ -453,7 +451,7 @@ def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
     assert (trace.objects, trace.accesses.processor_indices.tolist()) == (("2",), [0])
     assert [note.message for note in trace.notes] == [
         "the last bracket is missing, after 7 events; what wrote them may have been stopped",
-        "1 spans have no end, and are taken to last to the end of the trace; 0 ends begin nowhere",
+        "1 spans have no end, so they last to the end of the trace; 0 ends begin nowhere",
         "1 arrows have no beginning or no end; left out",
         "events that are no spans of a thread are left out: 1 of kind 'i'",
     ]

@@ -196,7 +196,7 @@ def test_a_line_that_is_held_up_too_often_is_saturated() -> None:
     message = str(caught.value)
     assert message.startswith("jobs arrive faster than they leave: 0.9 in a second, and 0.6")
     assert message.endswith(
-        " s that were simulated; a resource is asked for more than it can do, or customers "
+        " s that were simulated; a resource receives more work than it can do, or customers "
         "stay longer than the run: lower the arrivals, or simulate longer; no other method has an"
         " answer here"
     )

@@ -468,7 +468,7 @@ class TestEdges:
         assert first["throughput[a]"] == pytest.approx(shared["throughput[a]"])
         assert (
             first.notes[-1]
-            == "disk is first come first served: the demands of several classes there are taken as"
+            == "disk is first come first served: the demands of several classes there are read as"
             " visits of one service time; give service and visits to say otherwise"
         )
 

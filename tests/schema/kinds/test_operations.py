@@ -319,7 +319,9 @@ def test_messages_that_cross_an_adapter_together_wait_for_each_other(tmp_path: P
     lone = solve(activity(tmp_path, "{message: 1 MB}", head=head))
     assert lone["time"] == pytest.approx(1e-6 + 1e6 / 10e9, rel=1e-12)
     (note,) = (each for each in lone.notes if "machine.node.adapters" in each)
-    assert "a message between nodes is taken as alone there; together: of the step says" in note
+    assert (
+        "a message between nodes is assumed to be alone there; together: of the step says" in note
+    )
     many = solve(activity(tmp_path, "{message: 1 MB, together: many}", head=head))
     assert many["time"] == pytest.approx(1e-6 + 32 * 1e6 / 10e9, rel=1e-12)
     assert not any("machine.node.adapters" in note for note in many.notes)

@@ -150,7 +150,7 @@ WRONG = [
     (
         "{set: {parameters.memory: 1 ms}, cost: 6}",
         "{set: {parameters.memory: 1 ms}}",
-        "locality needs a cost, for there is a budget",
+        "locality needs a cost, because there is a budget",
     ),
     (
         "{set: {parameters.memory: 1 ms}, cost: 6}",

@@ -521,7 +521,7 @@ def assumption_notes(network_layout: NetworkLayout) -> tuple[str, ...]:
     }
     demand_notes = (
         f"{station_name} is {DISCIPLINES[station.discipline].title}: the demands of several classes"
-        " there are taken as visits of one service time; give service and visits to say otherwise"
+        " there are read as visits of one service time; give service and visits to say otherwise"
         for station_name, station in model.stations.items()
         if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
         and len(station.demand) > 1

@@ -155,9 +155,8 @@ def check_departures(result: Result, lossy_groups: Collection[str] = ()) -> None
                 f"{customers_noun} arrive faster than they leave: {1 / arrival_times.mean:.4g} in a"
                 " second, and"
                 f" {departure_count / simulated_time:.4g} leave in the {simulated_time:.4g} s that"
-                " were simulated; a"
-                " resource is asked for more than it can do, or customers stay longer than the run:"
-                " lower the arrivals, or simulate longer"
+                " were simulated; a resource receives more work than it can do, or customers stay"
+                " longer than the run: lower the arrivals, or simulate longer"
             )
 
 

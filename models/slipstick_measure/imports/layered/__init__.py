@@ -43,7 +43,7 @@ def layered_spec(input_file: Reading) -> ImportedSpec:
         spec.add_note(f"line {note.line}: {note.message}")
     if input_file.hints.unit is None:
         spec.add_note(
-            "the model has no unit of time, so its times are taken as seconds; --unit names"
+            "the model has no unit of time, so its times are read as seconds; --unit names"
             " another unit"
         )
     values_by_variable = {
