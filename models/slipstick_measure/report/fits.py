@@ -276,9 +276,10 @@ def _law_title(answer: Answer) -> str:
     return "" if title.startswith("the model ") else title
 
 
-def _law_or_model(answer: Answer) -> str:
-    """Return the name of a fitted law or model, after the word for it."""
-    return f"{'law' if _law_title(answer) else 'model'} {answer.model}"
+def _by_law(answer: Answer) -> str:
+    """Return a phrase on the fitted law or model that a sentence is by."""
+    title = _law_title(answer)
+    return f"by the fit of {title}" if title else f"by the fitted model {answer.model}"
 
 
 def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
@@ -362,7 +363,7 @@ def _law_line(
     asks_for_fastest : whether the title asks for the largest speed-up, so that it stands alone
     size_noun : what a size counts
     """
-    by_law = f"by the fitted {_law_or_model(answer)}"
+    by_law = _by_law(answer)
     goal_text = _goal_sentence(answer, time_fits)
     efficient_text = _efficiency_sentence(answer, time_fits, size_noun)
     if efficient_text and asks_how_many and not _base_clause(answer):
@@ -685,7 +686,7 @@ def _processors_text(answer: Answer, processors: Value) -> str:
     examined.
     """
     is_largest = processors.value == answer["most_processors"]
-    remark = ", the largest number examined" if is_largest else ""
+    remark = ", the end of the range examined" if is_largest else ""
     return f"p = {processors.value or 0.0:g}{_count_ends_text(processors)}{remark}"
 
 
@@ -798,12 +799,12 @@ def _laws_that_differ(answer: Answer, time_fits: Fitting) -> list[Answer]:
 
 
 def _difference_sentence(answer: Answer, laws: Sequence[Answer], time_fits: Fitting) -> str:
-    """Return a sentence that says how laws differ beyond the rows: the interval at the largest
-    number predicted, or else the largest speed-up by each law.
+    """Return a sentence that says how laws differ beyond the rows: their predictions at the largest
+    number predicted beside the interval, or else the largest speed-up by each law.
     """
     beginning = f"Beyond p = {max(time_fits.p):g}, the laws that describe the rows differ"
-    if predicted_text := _farthest_prediction_text(answer, time_fits):
-        return f"{beginning}: {predicted_text}."
+    if name := _farthest_prediction_name(answer, time_fits):
+        return _spread_sentence(name, answer, laws, time_fits)
     speedup_texts = [
         f"by {law.model}, speed-up"
         f" {'still rises, to' if _still_rises(law) else 'is at most'}"
@@ -814,9 +815,36 @@ def _difference_sentence(answer: Answer, laws: Sequence[Answer], time_fits: Fitt
     return f"{beginning}: {'; '.join(speedup_texts)}."
 
 
-def _farthest_prediction_text(answer: Answer, time_fits: Fitting) -> str:
-    """Return the interval at the largest number of processors that is predicted beyond the rows, in
-    words; empty if none is.
+_LARGE_PART = 0.5  # of an interval, above which the laws explain it
+
+
+def _spread_sentence(name: str, answer: Answer, laws: Sequence[Answer], time_fits: Fitting) -> str:
+    """Return a sentence on the interval of a prediction beyond the rows: that laws differ, if their
+    predictions span a large part of it, or that the extrapolation is uncertain.
+    """
+    times = [law.values[name] for law in laws if law[name] is not None]
+    amounts = [time.value or 0.0 for time in times]
+    lowest, highest = min(amounts), max(amounts)
+    low, high = (end or 0.0 for end in answer.values[name].ends)
+    beginning = f"Beyond p = {max(time_fits.p):g}"
+    interval = _prediction_and_ends(time_fits, name, answer.values[name], "to")[1]
+    place = f"at p = {name[len(_TIME_NAME_PREFIX) : -1]}"
+    spread_of_laws = Value(answer[name], "s", lowest, highest)
+    spread = _prediction_and_ends(time_fits, name, spread_of_laws, "to")[1]
+    if highest - lowest >= _LARGE_PART * (high - low):
+        return (
+            f"{beginning}, the laws that describe the rows differ: {place}, they give {spread}"
+            f" (interval {interval})."
+        )
+    return (
+        f"{beginning}, the extrapolation is uncertain: {place}, the interval is {interval}, though"
+        f" the laws that describe the rows give {spread}."
+    )
+
+
+def _farthest_prediction_name(answer: Answer, time_fits: Fitting) -> str:
+    """Return the name of the prediction with an interval for the largest number of processors
+    beyond the rows; empty if there is none.
     """
     predicted_names = [
         name
@@ -826,11 +854,7 @@ def _farthest_prediction_text(answer: Answer, time_fits: Fitting) -> str:
         and max(time_fits.p) < float(name[5:-1])
         and float(name[5:-1]) not in time_fits.bounded
     ]
-    if not predicted_names:
-        return ""
-    name = max(predicted_names, key=lambda time_name: float(time_name[5:-1]))
-    ends = _prediction_and_ends(time_fits, name, answer.values[name], "to")[1]
-    return f"at p = {name[5:-1]}, {ends}"
+    return max(predicted_names, key=lambda time_name: float(time_name[5:-1]), default="")
 
 
 def _still_rises(answer: Answer) -> bool:

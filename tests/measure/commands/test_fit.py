@@ -64,7 +64,7 @@ def test_limits_that_are_not_reached_are_said_to_be_the_end_of_the_search(
     assert main(["fit", str(path), "--model", "amdahl"]) == 0
     first = " ".join(capsys.readouterr().out.partition("\n\n")[0].split())
     assert " Speed-up still rises, to " in first
-    assert ", at 85 processors, the largest number examined." in first
+    assert ", at 85 processors, the end of the range examined." in first
 
 
 @pytest.mark.turns(8)

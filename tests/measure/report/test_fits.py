@@ -168,11 +168,37 @@ def test_no_predicted_speedup_is_above_the_interval_of_the_largest(name: str) ->
             assert high * count <= speedup.high * (1 + 1e-9)
 
 
-def test_laws_that_differ_are_told_apart_by_the_largest_number_predicted() -> None:
-    """Predictions at measured numbers of processors are none beyond the rows."""
+@pytest.mark.parametrize("share_of_interval", [0.1, 0.4, 0.6, 1.0])
+def test_the_width_of_a_prediction_has_the_cause_that_was_computed(
+    share_of_interval: float,
+) -> None:
+    """Laws are said to differ where their predictions span half of the interval. Predictions at
+    measured numbers of processors are none beyond the rows.
+    """
     found = fits(noisy(TRUTHS["serial part"], 0), p=[24, 64], intervals=IntervalSettings(draws=20))
-    low, high = (getattr(found.answers[0].values["time[64]"], end) for end in ("low", "high"))
-    assert (
-        f"the laws that describe the rows differ: at 64 processors, {low:.4g} s to {high:.4g} s"
-        in (" ".join(fit_headline(found, Words(title="How fast is it?"))))
+    first, second, *_ = found.undistinguished
+    low, high = 10.0, 30.0
+    shared = {"time[64]": Value(12.0, "s", low, high)}
+    other = {"time[64]": Value(12.0 + share_of_interval * (high - low), "s", low, high)}
+    answers = tuple(
+        replace(answer, values={**answer.values, **(other if answer is second else shared)})
+        for answer in found.answers
     )
+    names = (first.model, second.model)
+    text = " ".join(
+        fit_headline(
+            replace(found, answers=answers, undistinguished_names=names),
+            Words(title="How fast is it?"),
+        )
+    )
+    spread = f"12 s to {other['time[64]'].value:.4g} s"
+    if share_of_interval < 0.5:
+        assert (
+            "the extrapolation is uncertain: at 64 processors, the interval is 10 s to 30 s, though"
+            f" the laws that describe the rows give {spread}" in text
+        )
+    else:
+        assert (
+            f"the laws that describe the rows differ: at 64 processors, they give {spread}"
+            " (interval 10 s to 30 s)" in text
+        )
