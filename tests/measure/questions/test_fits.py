@@ -757,7 +757,8 @@ def test_a_title_that_asks_for_the_fastest_or_compares_two_is_answered_by_the_fi
     else:
         assert "efficiency" not in first
         assert re.match(
-            r"By the fit of the universal scalability law, speed-up is at most .*, at (68|69|70) nodes",
+            r"By the fit of the universal scalability law, speed-up is at most .*,"
+            r" at (68|69|70) nodes",
             first,
         )
 
