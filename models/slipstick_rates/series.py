@@ -407,16 +407,27 @@ class FittedSeries:
         log_mean, deviation = self.predict(np.array([year]))
         return bool(log_mean[0] + NORMAL_90 * deviation[0] >= self.log_limit)
 
+    @cached_property
+    def path_basis(self) -> PathBasis:
+        """The basis of random levels from the first point of the series on."""
+        first_year, last_year = float(self.years[0]), float(self.years[-1])
+        grid = np.arange(np.floor(first_year), np.floor(last_year) + _YEARS_OF_PATHS)
+        # Years before the first point would change what is known of the others.
+        _, covariance = self.levels(np.maximum(grid, first_year))
+        return PathBasis.of(grid, covariance, np.floor(last_year))
+
     def paths(self, years: Array, normals: Array) -> Array:
         """Return random levels over the years [samples, years], made of standard normal numbers.
+        The levels of one year do not depend on the other years.
 
         Parameters
         ----------
         years : rising
-        normals : standard normal numbers [samples, years]
+        normals : standard normal numbers [samples, `path_basis.size`]
         """
         mean, covariance = self.levels(years)
-        return self._below_limit(mean + with_covariance(normals, covariance))
+        deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        return self._below_limit(mean + deviations * self.path_basis.unit_paths(years, normals))
 
     def gain(self, base_year: float, years: Array) -> Array:
         """Return the factor by which a device of each year is better than one of the base year: the
@@ -456,20 +467,87 @@ class FittedSeries:
         return list(pairwise([first_year, *break_years, last_year]))
 
 
-def with_covariance(normals: Array, covariance: Array) -> Array:
-    """Return normal numbers with a covariance, made of standard normal numbers [samples, numbers].
+_YEARS_OF_PATHS = 201
+"""Years after the last data up to which levels of different years differ at random."""
 
-    >>> with_covariance(np.eye(2), np.diag([1.0, 4.0]))
-    array([[0., 2.],
-           [1., 0.]])
+_FIRST_YEARS_AFTER_DATA = (10, 20, 5, 30, 15, 40, 2)
+"""Years after the last data whose levels take the first random numbers, which fill space most
+evenly: those that projections ask for.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PathBasis:
+    """A fixed basis of random paths: the level of each year of a grid as a sum of independent
+    standard normal numbers. So the draws of one year are the same whatever other years are drawn.
+
+    Parameters
+    ----------
+    grid : years, one apart
+    rows : the level of each year of the grid, relative to its standard deviation, as a sum of the
+        numbers [years, numbers]; each row has the length 1
     """
-    eigenvalues, eigenvectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    descending_order = np.argsort(eigenvalues)[::-1]  # what varies most takes the first numbers
-    # The sign of an eigenvector is arbitrary: this rule makes it a fixed one.
-    signs = np.where(eigenvectors[:, descending_order].sum(axis=0) < 0, -1.0, 1.0)
-    # Rounding may leave an eigenvalue slightly below 0.
-    deviations = np.sqrt(np.maximum(eigenvalues[descending_order], 0.0))
-    return np.asarray((normals * deviations) @ (eigenvectors[:, descending_order] * signs).T)
+
+    grid: Array
+    rows: Array
+
+    @classmethod
+    def of(cls, grid: Array, covariance: Array, last_year: float) -> PathBasis:
+        """Return the basis of levels with a covariance.
+
+        Parameters
+        ----------
+        grid : years, one apart
+        covariance : of the levels in these years [years, years]
+        last_year : of the data; years after it take the first numbers
+
+        >>> basis = PathBasis.of(np.array([0.0, 1.0]), np.array([[4.0, 3.0], [3.0, 9.0]]), -9.0)
+        >>> basis.rows.round(3)
+        array([[0.5  , 0.866],
+               [1.   , 0.   ]])
+        """
+        deviations = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+        eigenvalues, eigenvectors = np.linalg.eigh(covariance / np.outer(deviations, deviations))
+        # Rounding may leave an eigenvalue slightly below 0.
+        root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+        distances = np.abs(grid - last_year - _FIRST_YEARS_AFTER_DATA[0])
+        ranks = np.full(len(grid), len(_FIRST_YEARS_AFTER_DATA))
+        for rank, years_after in enumerate(_FIRST_YEARS_AFTER_DATA):
+            ranks[grid == last_year + years_after] = rank
+        order = np.lexsort((distances, ranks))
+        # A triangular factor, which has no arbitrary vectors, and whose first years need the first
+        # numbers only; a factor by Cholesky fails where levels are nearly the same.
+        _, triangle = np.linalg.qr(root[order].T)
+        factor = triangle.T * np.where(np.diag(triangle) < 0, -1.0, 1.0)
+        rows = np.empty_like(factor)
+        rows[order] = factor
+        return cls(grid, _with_unit_length(rows))
+
+    @property
+    def size(self) -> int:
+        """The number of random numbers of one path."""
+        return len(self.grid)
+
+    def unit_paths(self, years: Array, normals: Array) -> Array:
+        """Return random levels relative to their standard deviation [samples, years]; between the
+        years of the grid their rows are interpolated.
+
+        Parameters
+        ----------
+        years : to draw
+        normals : standard normal numbers [samples, `size`]
+        """
+        places = np.clip(np.asarray(years) - self.grid[0], 0.0, len(self.grid) - 1.0)
+        below = np.floor(places).astype(int)
+        above = np.minimum(below + 1, len(self.grid) - 1)
+        part = (places - below)[:, None]
+        rows = _with_unit_length((1 - part) * self.rows[below] + part * self.rows[above])
+        return np.asarray(normals @ rows.T)
+
+
+def _with_unit_length(rows: Array) -> Array:
+    """Return rows divided by their lengths."""
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def level_covariance(first_times: Array, second_times: Array, rate_model: RateModel) -> Array:

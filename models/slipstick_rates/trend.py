@@ -4,15 +4,16 @@ written, period by period, or by series of measured points.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from math import sqrt
 from typing import ClassVar
 
 from slipstick.late import Array, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.report.formatting import uncapitalized
-from slipstick_rates.series import FittedSeries, RateModel, level_covariance, with_covariance
+from slipstick_rates.series import FittedSeries, PathBasis, RateModel, level_covariance
 
 PROCESSORS = "processors"
 
@@ -61,11 +62,12 @@ class PeriodRate:
         """Whether the rate of any period is a distribution."""
         return any(period.factor.kind != "fixed" for period in self.periods)
 
-    def normals_per_draw(self, years: Array) -> int:
-        """Return the number of standard normal numbers that one draw needs: one for the rate, and
-        one for each year after the last period if the rate is uncertain.
+    @property
+    def normals_per_draw(self) -> int:
+        """The number of standard normal numbers that one draw needs: one for the rate, and one for
+        each year after the last period if the rate is uncertain.
         """
-        return 1 + int(np.count_nonzero(self._years_after_data(years)))
+        return 1 + _changes_after_periods().size * (self.periods[-1].factor.kind != "fixed")
 
     def _years_after_data(self, years: Array) -> Array:
         """Return the distance of each year from the last period, if the continued rate is
@@ -74,8 +76,17 @@ class PeriodRate:
         last_period = self.periods[-1]
         return np.maximum(years - last_period.end, 0.0) * (last_period.factor.kind != "fixed")
 
-    def draw(self, years: Array, normals: Array) -> PeriodDraws:
-        """Return draws of the rate, and of its changes after the last period [samples, numbers]."""
+    def draw(
+        self, years: Array, normals: Array, device_normals: Callable[[float], Array]
+    ) -> PeriodDraws:
+        """Return draws of the rate, and of its changes after the last period.
+
+        Parameters
+        ----------
+        years : rising
+        normals : standard normal numbers [samples, `normals_per_draw`]
+        device_normals : of devices of a year, which no rate of periods has
+        """
         from scipy.special import ndtr
 
         # One normal number gives the same quantile of every period: a rate that was stated too high
@@ -88,10 +99,10 @@ class PeriodRate:
         changes = np.zeros((len(normals), len(years)))
         is_later = years_after > 0
         if is_later.any():
-            covariance = level_covariance(
-                years_after[is_later], years_after[is_later], RateModel(start=0.0)
-            )
-            changes[:, is_later] = with_covariance(normals[:, 1:], covariance)
+            times = years_after[is_later]
+            variances = np.diag(level_covariance(times, times, RateModel(start=0.0)))
+            unit_changes = _changes_after_periods().unit_paths(times, normals[:, 1:])
+            changes[:, is_later] = np.sqrt(variances) * unit_changes
         return PeriodDraws(factors, years, changes)
 
     def gain(self, base_year: float, years: Array, draws: Draws | None = None) -> Array:
@@ -114,6 +125,13 @@ class PeriodRate:
         return np.asarray(
             gain_of_factors(self.periods, base_year, years, draws.factors) * np.exp(log_changes)
         )
+
+
+@cache
+def _changes_after_periods() -> PathBasis:
+    """Return the basis of the random changes of a rate, by years after the last period."""
+    times = np.arange(1.0, 201.0)
+    return PathBasis.of(times, level_covariance(times, times, RateModel(start=0.0)), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +176,14 @@ class SeriesDraws:
     levels : logarithms [samples, years]
     later_devices : difference of the device of a later year from the level, of logarithms
         [samples]
-    devices : difference of the device of a base year from the level [samples, years]
+    device_of_year : difference of the device of a base year from the level, by year [samples]
     limit : logarithm that no device passes; None if there is none
     """
 
     years: Array
     levels: Array
     later_devices: Array
-    devices: Array
+    device_of_year: Callable[[float], Array]
     limit: float | None = None
 
     def gain(self, base_year: float, years: Array) -> Array:
@@ -179,7 +197,8 @@ class SeriesDraws:
             self.levels[:, columns] + self.later_devices[:, None] * is_other_year
         )
         base_level = self._below_limit(
-            self.levels[:, base_index, None] + self.devices[:, base_index, None] * is_other_year
+            self.levels[:, base_index, None]
+            + self.device_of_year(base_year)[:, None] * is_other_year
         )
         return np.asarray(np.exp(later_level - base_level))
 
@@ -205,22 +224,30 @@ class SeriesRate:
     assumed: bool = False
     is_uncertain: ClassVar[bool] = True
 
-    def normals_per_draw(self, years: Array) -> int:
-        """Return the number of standard normal numbers that one draw needs: one for the level in
-        each year, one for the device of all later years, and one for the device of the base year in
-        each year.
+    @property
+    def normals_per_draw(self) -> int:
+        """The number of standard normal numbers that one draw needs: those of the path of the
+        level, and one for the device of all later years.
         """
-        return 2 * len(years) + 1
+        return self.fit.path_basis.size + 1
 
-    def draw(self, years: Array, normals: Array) -> SeriesDraws:
-        """Return draws of the level in the years [samples, numbers]."""
-        count = len(years)
+    def draw(
+        self, years: Array, normals: Array, device_normals: Callable[[float], Array]
+    ) -> SeriesDraws:
+        """Return draws of the level in the years.
+
+        Parameters
+        ----------
+        years : rising
+        normals : standard normal numbers [samples, `normals_per_draw`]
+        device_normals : standard normal numbers of the device of a base year, by year [samples]
+        """
         scatter = self.fit.scatter
         return SeriesDraws(
             years,
-            self.fit.paths(years, normals[:, :count]),
-            scatter * normals[:, count],
-            scatter * normals[:, count + 1 :],
+            self.fit.paths(years, normals[:, :-1]),
+            scatter * normals[:, -1],
+            lambda year: scatter * device_normals(year),
             self.fit.log_limit,
         )
 
@@ -279,7 +306,8 @@ class Trend:
 
         Parameters
         ----------
-        years : for which there will be draws, rising
+        years : for which there will be draws, rising; the draws of a year do not depend on the
+            others
         samples : how many draws, a power of two
         seed : key of the random streams; a rate has the same draws in every trend of the name
 
@@ -293,14 +321,16 @@ class Trend:
         rate_by_key = {
             self.draw_key_by_rate[name]: rate for name, rate in uncertain_rate_by_name.items()
         }
+        most_normals = max((rate.normals_per_draw for rate in rate_by_key.values()), default=0)
         common_normals = (
-            self._normal_draws("", len(years), samples, seed) if len(rate_by_key) > 1 else None
+            self._normal_draws("", most_normals, samples, seed) if len(rate_by_key) > 1 else None
         )
         draws_by_key: dict[str, Draws] = {}
         for key, rate in rate_by_key.items():
-            normals = self._normal_draws(key, rate.normals_per_draw(years), samples, seed)
+            normals = self._normal_draws(key, rate.normals_per_draw, samples, seed)
             if common_normals is not None:
-                common_count = min(len(years), normals.shape[1])
+                # The last number of a series is that of its devices, which have nothing in common.
+                common_count = normals.shape[1] - isinstance(rate, SeriesRate)
                 common_share = RateModel().common
                 # Both parts are standard normal, so that the sum is too, and two rates have the
                 # correlation `common`.
@@ -308,8 +338,21 @@ class Trend:
                 normals[:, :common_count] = (
                     own_part + sqrt(common_share) * common_normals[:, :common_count]
                 )
-            draws_by_key[key] = rate.draw(years, normals)
+            draws_by_key[key] = rate.draw(
+                years, normals, self._normals_of_devices(key, samples, seed)
+            )
         return {name: draws_by_key[self.draw_key_by_rate[name]] for name in uncertain_rate_by_name}
+
+    def _normals_of_devices(self, key: str, samples: int, seed: int) -> Callable[[float], Array]:
+        """Return a function that gives the standard normal numbers of the device of a year, which
+        have a stream of their own [samples].
+        """
+
+        @cache
+        def normals_of_year(year: float) -> Array:
+            return self._normal_draws(f"{key}:device of {year:g}", 1, samples, seed)[:, 0]
+
+        return normals_of_year
 
     def _normal_draws(self, key: str, count: int, samples: int, seed: int) -> Array:
         """Return standard normal numbers for the rates with one key [samples, count]; each key has

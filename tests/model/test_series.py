@@ -92,7 +92,7 @@ def test_rounding_of_the_points_is_not_amplified() -> None:
     one_bit = tuple(
         replace(point, value=float(np.nextafter(point.value, np.inf))) for point in POINTS
     )
-    normals = np.random.default_rng(1).standard_normal((64, len(years)))
+    normals = np.random.default_rng(1).standard_normal((64, fit_series(SERIES).path_basis.size))
     first, second = (
         fit_series(replace(SERIES, points=points)).paths(years, normals)
         for points in (POINTS, one_bit)
@@ -110,7 +110,7 @@ def test_a_year_has_the_same_band_by_whatever_years_one_gets_there() -> None:
 def test_drawn_paths_have_mean_and_covariance_of_the_level() -> None:
     fit = fit_series(SERIES)
     years = np.array([2016.0, 2025.0, 2034.0])
-    normals = np.random.default_rng(5).standard_normal((40_000, 3))
+    normals = np.random.default_rng(5).standard_normal((40_000, fit.path_basis.size))
     paths = fit.paths(years, normals)
     mean, covariance = fit.levels(years)
     assert paths.mean(axis=0) == pytest.approx(mean, abs=0.02)
@@ -132,7 +132,8 @@ def test_nothing_passes_its_limit() -> None:
     years = np.array([2020.0, 2034.0])
     assert fit_series(SERIES).gain(2015, years)[1] > 25 / 21
     assert fit_series(limited).gain(2015, years)[1] <= 25 / 20
-    paths = fit_series(limited).paths(years, np.random.default_rng(1).standard_normal((100, 2)))
+    fit = fit_series(limited)
+    paths = fit.paths(years, np.random.default_rng(1).standard_normal((100, fit.path_basis.size)))
     assert paths.max() <= np.log(25.0) + 1e-12
     falling = replace(SERIES, less_is_better=True, limit=30.0)
     assert fit_series(falling).predict(years)[0][1] <= -np.log(30.0) + 1e-12
@@ -166,17 +167,21 @@ def test_another_line_of_products_is_not_fitted_but_held_against_the_fit() -> No
 def test_no_device_of_a_draw_passes_the_limit() -> None:
     limited = SeriesRate(fit_series(replace(SERIES, limit=30.0)))
     years, later = np.array([2015.0, 2035.0]), np.array([2035.0])
-    normals = np.random.default_rng(1).standard_normal((512, limited.normals_per_draw(years)))
-    drawn = limited.draw(years, normals)
-    devices = np.exp(np.minimum(drawn.levels[:, 0] + drawn.devices[:, 0], np.log(30.0)))
+    random = np.random.default_rng(1)
+    normals = random.standard_normal((512, limited.normals_per_draw))
+    base_devices = random.standard_normal(512)
+    drawn = limited.draw(years, normals, lambda year: base_devices)
+    device_logs = drawn.levels[:, 0] + drawn.device_of_year(2015.0)
+    devices = np.exp(np.minimum(device_logs, np.log(30.0)))
     reached = devices * limited.gain(2015.0, later, drawn)[:, 0]
     assert reached.max() == pytest.approx(30.0)
     assert (reached < 29.0).any()
     assert limited.fit.band_reaches_limit(2035.0)
     free = SeriesRate(fit_series(SERIES))
     assert not free.fit.band_reaches_limit(2035.0)
-    gained = free.gain(2015.0, later, free.draw(years, normals))[:, 0]
-    assert gained.max() > limited.gain(2015.0, later, drawn).max()
+    free_draws = free.draw(years, normals, lambda year: base_devices)
+    gained = free.gain(2015.0, later, free_draws)[:, 0]
+    assert gained.mean() > limited.gain(2015.0, later, drawn)[:, 0].mean()
 
 
 def test_too_few_points_are_refused() -> None:

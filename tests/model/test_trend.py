@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.model.uncertainty import Uncertainty
-from slipstick_rates.series import PointSeries, RateModel, SeriesPoint, fit_series
+from slipstick_rates.series import (
+    PointSeries,
+    RateModel,
+    SeriesPoint,
+    fit_series,
+    level_covariance,
+)
 from slipstick_rates.trend import (
     FollowedValue,
     Period,
@@ -165,3 +171,42 @@ def test_what_is_carried_on_is_told() -> None:
 
 def test_the_stated_rate_is_the_median() -> None:
     assert Period(1990, 2000, Uncertainty("lognormal", 1.4, 0.1)).median == pytest.approx(1.4)
+
+
+_SHORT = tuple(SeriesPoint(2004.0 + year, 1.3**year) for year in range(16))
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        SeriesRate(fit_series(PointSeries("s", "", "", _SHORT))),
+        PeriodRate((Period(2000, 2012, Uncertainty("lognormal", 1.3, 0.04)),)),
+    ],
+    ids=["series", "periods"],
+)
+def test_the_draws_of_a_year_do_not_depend_on_the_other_years(
+    rate: SeriesRate | PeriodRate,
+) -> None:
+    """Two rates, so that a part of their draws is common; their covariance is that of the fit."""
+    trend = Trend("t", "", {"a": rate, "b": rate}, {"a": "a", "b": "b"})
+    alone, among = (
+        trend.draws(np.array([2018.0, *years]), 1024, 3)
+        for years in ([2034.0], [2019.5, 2024.0, 2031.25, 2034.0, 2050.0])
+    )
+    for name in "ab":
+        gains = rate.gain(2018.0, np.array([2034.0]), alone[name])
+        assert rate.gain(2018.0, np.array([2034.0]), among[name]) == pytest.approx(gains, rel=1e-9)
+    years = np.array([2019.5, 2024.0, 2031.25, 2034.0])
+    logs = np.log(rate.gain(2018.0, years, among["a"]))
+    drawn = np.cov(logs.T)
+    if isinstance(rate, SeriesRate):
+        _, wanted = rate.fit.log_gain(2018.0, years)
+        wanted = wanted + 2 * rate.fit.scatter**2  # a device of the base year, and a later one
+    else:
+        walk = RateModel(start=0.0)
+        times, base_time = years - 2012, np.array([6.0])
+        with_base = level_covariance(base_time, times, walk)
+        wanted = level_covariance(times, times, walk) - with_base - with_base.T
+        wanted = wanted + level_covariance(base_time, base_time, walk)
+        wanted = wanted + 0.04**2 * np.outer(years - 2018, years - 2018)
+    assert drawn == pytest.approx(wanted, rel=0.08)

@@ -785,3 +785,24 @@ def test_a_title_that_asks_for_the_year_is_answered_by_it(
     table = decision_table(results, results.answer)
     assert table is not None
     assert table.titles[0] == "13 of 21 years"
+
+
+@pytest.mark.parametrize("years", ["[2015, 2025]", "{from: 2005, to: 2025, step: 2.5}"])
+def test_shares_of_draws_of_a_year_do_not_depend_on_the_other_years(
+    folder: Path, years: str
+) -> None:
+    few = PROJECT.replace("samples: 1024", "samples: 64")
+    (track,), (other_track,) = (
+        result_of(found(text), ProjectResult).projection.tracks
+        for text in (few, few.replace(YEARS, f"years: {years}"))
+    )
+    for year in (2015, 2025):
+        row, other_row = (
+            list(each.sweep.points["year"]).index(year) for each in (track, other_track)
+        )
+        for history, other_history in zip(track.conditions, other_track.conditions, strict=True):
+            share = history.shares_of_draws[row]
+            assert other_history.shares_of_draws[other_row] == share
+        for name in ("low[time]", "high[efficiency]"):
+            value = track.sweep.columns[name][row]
+            assert other_track.sweep.columns[name][other_row] == pytest.approx(value, rel=1e-9)

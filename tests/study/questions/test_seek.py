@@ -1007,7 +1007,7 @@ def test_the_year_of_a_search_has_the_band_that_a_projection_has(folder: Path) -
     )
     Path("trend.yaml").write_text(
         "trend: 1\nsource: made up\n"
-        "rates: {processors: [{from: 2000, to: 2060, factor: 1.1, spread: 2%}]}\n"
+        "rates: {processors: [{from: 2000, to: 2060, factor: 1.1, spread: 1.5%}]}\n"
     )
     projected = (
         "project: {trends: [trend.yaml], base_year: 2005, years: {from: 2005, to: %d, step: 1},"
