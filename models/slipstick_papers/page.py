@@ -284,10 +284,9 @@ def _few_draws_sentence(reports: Sequence[_Report]) -> str:
     ]
     widest_text = percent(0.98 / math.sqrt(min(kept_counts)))
     return (
-        "What holds in all draws that are kept, or in none, may be otherwise in further draws: with"
-        f" 95 % confidence in at most {join_phrases(share_phrases, 'and')}. A share of draws is"
-        " known to"
-        f" within {widest_text} of them, or better. Of all combinations a share is exact."
+        "A statement that is true in all kept draws, or in none, may differ in further draws: with"
+        f" 95 % confidence, in at most {join_phrases(share_phrases, 'and')}. A share of draws is"
+        f" known to within {widest_text} of them, or better. A share of all combinations is exact."
     )
 
 

@@ -53,8 +53,8 @@ _GRID_VALUES = 33
 """Values of a range at which a statement is solved with all other inputs as in the study."""
 
 _LEFT_OUT_SENTENCE = (
-    " Draws in which two inputs put other files in the place of the same one are not among them,"
-    " unless the study names a file for both."
+    " Draws in which two inputs replace the same file by different files do not count, unless the"
+    " study names a file for both."
 )
 
 _LEAST_GAIN = 0.3

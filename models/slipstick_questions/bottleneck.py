@@ -174,12 +174,12 @@ class BottleneckResult(QuestionResult):
     title: ClassVar[str] = "Bottlenecks"
     asked_by: ClassVar[str] = r"\b(?:limit|bottleneck|saturate)s?\b"
     reading: ClassVar[str] = (
-        "The resource with the largest service demand per server, D, is the bottleneck: with N"
-        " customers, and T_0 the time of a cycle without waiting, the throughput X is at most N /"
-        " T_0 and at most 1 / D. The two bounds meet at the saturation population N* = T_0 / D:"
-        " below it the bottleneck has time to spare, above it customers queue. The utilization is X"
-        " D, with the bound as X where the throughput of the method is above it. With arrivals at a"
-        " rate X, the utilization is X D, and at most 1 / D can be carried."
+        "The bottleneck is the resource with the largest service demand per server, D. With N"
+        " customers, and a cycle that takes T_0 without waiting, the throughput X is at most N /"
+        " T_0 and at most 1 / D. These bounds meet at the saturation population N* = T_0 / D: below"
+        " it, the bottleneck has idle time; above it, customers queue. The utilization is X D; if"
+        " the computed throughput exceeds a bound, X is the bound. With arrivals at a rate X, the"
+        " utilization is X D, and the largest throughput is 1 / D."
     )
     bottleneck: tuple[CaseBottlenecks, ...]
     with_arrivals: tuple[OpenBottleneck, ...] = ()

@@ -226,11 +226,11 @@ class ChooseResult(QuestionResult):
     title: ClassVar[str] = "Choices"
     asked_by: ClassVar[str] = r"\b(?:how (?:far|many|much|large|long|often|high|small)|which)\b"
     reading: ClassVar[str] = (
-        "Slack is how far the value of a condition is from its limit: above 0 the condition holds."
-        " A point is undecided where the limit lies in the interval of an approximate value, or of"
-        " a simulated one also after the longest run. Up to"
-        f" {MOST_SIMULATED_POINTS} points of a case whose approximate values do not decide are"
-        " simulated, from the best on, until one meets the conditions."
+        "Slack is the distance of a value from its limit; above 0, the condition is met. A point is"
+        " undecided if the limit lies in the interval of an approximate value, or of a simulated"
+        " value after the longest run. If approximate values do not decide, up to"
+        f" {MOST_SIMULATED_POINTS} points of a case are simulated, the best first, until one meets"
+        " the conditions."
     )
     choices: tuple[ChosenPoints, ...]
     choices_are_alternatives: bool = field(default=False, repr=False)

@@ -156,17 +156,16 @@ _MOST_CHOICES = 6
 
 _READING_OF_SHARES = (
     "Change: less or more of the quantity by the same factor, whichever saves more; both are solved"
-    " anew where the model has an answer. Share: one percent less of a time, or one percent more of"
-    " a rate, saves this much of one percent of the time; the shares of all quantities add up to"
-    " 100 %."
+    " if the model has an answer. Share: if a time falls by 1 %, or a rate rises by 1 %, the time"
+    " of the model falls by this share of 1 %; the shares of all quantities add up to 100 %."
     " Elasticity: relative change of the time for a relative change of the quantity."
 )
 _READING_OF_OVERHEAD = (
     "Overhead: the time of a processor that is not useful. Overhead reduction: 1 - after / before."
 )
 _READING_OF_PAIRS = (
-    "A pair gains more than the sum of its changes where one makes room for the other, and less"
-    " where both take away the same."
+    "A pair saves more than the sum of its changes if one makes the other more effective, and less"
+    " if both save the same time."
 )
 
 

@@ -10,10 +10,11 @@ from dataclasses import replace
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, np
 from slipstick.method.answers import Answers
+from slipstick.method.methods import kind_of
 from slipstick.method.names import names_of
 from slipstick.results.sweep import join_columns
 from slipstick.study.points import PointBlock
-from slipstick.vocabulary import CLOSED_FORM, MEAN_VALUE
+from slipstick.vocabulary import CLOSED_FORM, MEAN_VALUE, known_methods
 
 
 def columns_without_waiting(
@@ -28,6 +29,9 @@ def columns_without_waiting(
     point_answers : their answers
     columns : those that the answers have
     """
+    # A law has no other method.
+    if MEAN_VALUE not in known_methods(kind_of(block.solvable.model)):
+        return {}
     methods = np.array(point_answers.provenance(block.count).methods)
     is_closed_form = methods == CLOSED_FORM
     no_values = np.full(block.count, np.nan)

@@ -290,8 +290,8 @@ class ScaleResult(QuestionResult):
     title: ClassVar[str] = "How it scales"
     reading: ClassVar[str] = (
         "Latency is the time of a processor that is not useful. A cell of the matrix is the latency"
-        " metric L(N) / L(N'), from the row's N processors to the column's N', the size grown as"
-        " its way says: 1 scales perfectly, small scales badly."
+        " metric L(N) / L(N'), from N processors (row) to N' processors (column), with the size"
+        " grown as stated: 1 is perfect scaling, a small value is poor scaling."
     )
     leading_columns: ClassVar[bool] = True
     scalings: tuple[Scaling, ...]
@@ -1144,9 +1144,9 @@ def _short_symbols(run: Run, ratio: Any) -> dict[Any, Any]:
 
 
 _READING_OF_SYMBOLS = (
-    "In the closed form, with K = E / (1 - E), the work must grow as below: each term of the"
-    " overhead asks for work by itself, and for large N the one that grows fastest decides."
-    " Rounding is left out."
+    "In the closed form, with K = E / (1 - E), the work must grow as below. Each term of the"
+    " overhead requires its own growth; for large N, the fastest growth decides. Rounding is"
+    " ignored."
 )
 
 
@@ -1374,8 +1374,8 @@ def _matrix_table(scaling: Scaling, way: str) -> ResultTable:
 
 
 _READING_OF_EXPONENT = (
-    "The exponent is that of the isoefficiency, W as a power of N, which a cell of the way"
-    " efficiency-conserved implies: L = T (1 - E) goes with W / N, so W'/W = (N'/N) / scalability."
+    "The exponent is that of the isoefficiency, W as a power of N. It follows from a cell at"
+    " constant efficiency: L = T (1 - E) is proportional to W / N, so W'/W = (N'/N) / scalability."
 )
 
 

@@ -354,10 +354,9 @@ class ProjectResult(QuestionResult):
         titles = ", and ".join(f"{name} ({title})" for name, title in projection.titles.items())
         draws_in_words = (
             f" {with_noun(projection.samples, 'draw')} of the rates give the band of"
-            f" {percent(projection.band)} in brackets. A rate as written has one draw for all"
-            " years; that of a series has the error of its level, of its rate, later changes of its"
-            " rate, and the scatter of devices. More processors are no faster processors: their"
-            " numbers stay as they are."
+            f" {percent(projection.band)} in brackets. A stated rate has one draw for all years;"
+            " the rate of a series has errors of level and rate, later changes of the rate, and the"
+            " scatter of devices. The numbers of processors stay the same."
         )
         base_years = sorted({track.base_year for track in projection.tracks})
         years_in_words = " and ".join(map(year_text, base_years))

@@ -155,10 +155,9 @@ class SampleResult(QuestionResult):
 
     title: ClassVar[str] = "Uncertain quantities"
     reading: ClassVar[str] = (
-        "First order: the part of the variance that the quantity causes alone; total: with all that"
-        " it acts together with. Their sums differ from 100 % as far as quantities act together,"
-        " and by what the number of points leaves open. Brackets hold the 95 % interval of a"
-        " quantile."
+        "First order: the share of the variance that the quantity causes alone; total: with its"
+        " interactions. The sums differ from 100 % because of interactions, and because the number"
+        " of points is limited. Brackets contain the 95 % interval of a quantile."
     )
     samples: tuple[SampleStudy, ...]
 

@@ -268,7 +268,7 @@ def test_the_page_counts_statements_over_what_is_not_printed(
     assert counts in page
     assert "5 statements of the papers" in page
     # 0.95 = 1 - (1 - 0.0582)^50
-    assert "with 95 % confidence in at most 5.82 % where 50 are kept." in page
+    assert "with 95 % confidence, in at most 5.82 % where 50 are kept." in page
     assert "known to within 13.9 % of them" in page  # 1.96 * 0.5 / sqrt(50)
     assert "- **time of memory**: short (out), longer (out), either (out)\n" in page
     assert "of them are now: 1 depends, 1 gone" in page

@@ -85,7 +85,7 @@ Misses:
 
 - base: among single quantities, half of send_call helps most: it saves 35 % of the time
 
-Change: less or more of the quantity by the same factor, whichever saves more; both are solved anew where the model has an answer. Share: one percent less of a time, or one percent more of a rate, saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity.
+Change: less or more of the quantity by the same factor, whichever saves more; both are solved if the model has an answer. Share: if a time falls by 1 %, or a rate rises by 1 %, the time of the model falls by this share of 1 %; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity.
 
 All rows have the same exact (no).
 
@@ -124,7 +124,7 @@ Limiting stage of diffs, along `machine.network.adapter`:
 | ---- | -------- | -------------- | ----------------------------- |
 | base | diffs    | sends          | sends 146 us, wire 12 us      |
 
-Where another stage takes over, each parameter changed alone: the 4 smallest changes. `slipstick solve --json` gives all.
+The 4 smallest changes of a single parameter after which another stage is the slowest. `slipstick solve --json` gives all.
 
 | case | pipeline | nearest takeovers                                   |
 | ---- | -------- | --------------------------------------------------- |

@@ -282,8 +282,8 @@ _MOST_TAKEOVERS = 4
 _MOST_PIPELINES = 60
 
 _TAKEOVERS = (
-    f"Where another stage takes over, each parameter changed alone: the {_MOST_TAKEOVERS} smallest"
-    " changes. `slipstick solve --json` gives all."
+    f"The {_MOST_TAKEOVERS} smallest changes of a single parameter after which another stage is the"
+    " slowest. `slipstick solve --json` gives all."
 )
 
 

@@ -80,9 +80,9 @@ class FitsResult(QuestionResult):
 
     title: ClassVar[str] = "Fits"
     reading: ClassVar[str] = (
-        "AICc difference: of Akaike's criterion, corrected for few observations, from the best;"
-        " below 4 the data cannot distinguish models. Misses the largest: relative error at the"
-        " largest runs when fitted without them. Every number is by a fit, and none is exact."
+        "AICc difference: difference of Akaike's criterion, corrected for few observations, from"
+        " the best; below 4, the data cannot distinguish models. Misses the largest: relative error"
+        " at the largest runs when fitted without them. All numbers are fitted, and none is exact."
     )
     estimates: ClassVar[bool] = True
     fits: Mapping[str, Fitting]

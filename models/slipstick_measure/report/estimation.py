@@ -147,8 +147,8 @@ def _widening_sentence(estimation: Estimation) -> str:
         else f"{smallest_factor} to {largest_factor}"
     )
     return (
-        "The errors of other groups, left out in turn, have widened the intervals of each group"
-        f" {range_text} times in logarithms; those of later answers are widened"
+        "The errors of other groups, left out in turn, widen the intervals of each group"
+        f" {range_text} times in logarithms; the intervals of later answers are widened"
         f" {estimation.widened:.2f} times."
     )
 
@@ -257,7 +257,7 @@ def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
     ]
     if parameters_outside:
         yield (
-            f"{', '.join(parameters_outside)} came out beyond what was thought before: is something"
+            f"{', '.join(parameters_outside)}: the fitted value is outside the range; is something"
             " missing in the model, or is the range wrong?"
         )
     owner_names = {

@@ -117,7 +117,7 @@ def _ratio_matrix_text(scalability: MeasuredScalability) -> str:
     headings = ["from", *(f"to {processor_count}" for processor_count in processor_counts[1:])]
     explanation = (
         "scalability L / L' from fewer processors to more, at equal time / efficiency / memory; 1"
-        " is scalable,\nand - is where no measured size reaches the goal"
+        " is scalable;\na cell is - if no measured size reaches the goal"
     )
     return f"{explanation}\n\n{plain_table(headings, rows, range(len(headings)))}"
 
