@@ -1336,3 +1336,28 @@ def test_a_simulation_without_random_times_is_told_apart_from_formulas(tmp_path:
     answer = solve(str(tmp_path / "program.yaml"))
     assert answer.exact
     assert "by simulation: without sampling error, since no time is random" in answer_text(answer)
+
+
+def test_every_note_of_a_solved_model_is_in_the_report_of_a_study(tmp_path: Path) -> None:
+    """Notes of the model's file, such as on messages that share an adapter, and of its methods."""
+    (tmp_path / "model.yaml").write_text(
+        "activity: 1\nmachine: machine.yaml\nparameters: {cells: 150000}\n"
+        "population: {processors: 64}\nuseful: [arithmetic]\n"
+        "cycle:\n  - {name: physics, flops: cells * 900, component: arithmetic}\n"
+        "  - {name: halo, message: 300 kB}\n"
+        "  - {collective: allreduce, size: 64 B}\n"
+    )
+    (tmp_path / "machine.yaml").write_text(
+        "machine: 1\ntitle: Nodes\nprocessors: {count: 64, flops: 1e10 /s}\n"
+        "network: infiniband-hdr\n"
+        "node: {processors: 16, adapters: 1, network: shared-memory-2016}\n"
+    )
+    (tmp_path / "study.yaml").write_text("study: 1\nbase: {model: model.yaml}\nanswer: [time]\n")
+    notes = solve(str(tmp_path / "model.yaml")).notes
+    assert any("alone" in note for note in notes)
+    assert any("collective" in note for note in notes)
+    results = run(prepare(str(tmp_path / "study.yaml")))
+    assert results.cases["base"].notes == notes
+    main(["run", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "out"), "--no-html"])
+    pages = " ".join(page.read_text() for page in (tmp_path / "out").glob("*.md"))
+    assert all(note in pages.replace("\\", "") for note in notes)

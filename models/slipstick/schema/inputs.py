@@ -968,6 +968,7 @@ def build(inputs: Inputs) -> BuiltModel:
         *inputs.notes,
         *_notes_of_build(inputs, parameter_by_path, sample),
         *_notes_of_trend(described_by_path, sample),
+        *(sample.model.notes if isinstance(sample.model, Model) else ()),
     )
     entry_by_path = {**described_by_path, **_default_inputs(inputs, described_by_path)}
     return BuiltModel(
@@ -1432,11 +1433,9 @@ def solve_settings(
         if hint or value_name not in available_names:
             hint = hint or hint_of_known_name(value_name, names_of_groups, available_names)
             raise UnknownNameError("value of an answer", value_name, list(available_names), hint)
-    model_notes = model.notes if isinstance(model, Model) else ()
     given_by_path = given_values(settings, inputs, built_model)
     common_notes = (
         *built_model.notes,
-        *model_notes,
         *_settings_without_effect(settings, inputs, built_model),
     )
     answers = (
