@@ -30,7 +30,7 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.law.account import EFFICIENCY, PROCESSORS_LOST, SPEEDUP
 from slipstick_laws.account import AVERAGE_LATENCY, SEQUENTIAL_ESTIMATE
-from slipstick_measure.growth import growth_of
+from slipstick_measure.growth import Growth, growth_of
 from slipstick_measure.measurements import (
     EFFICIENCIES,
     MeasuredPoint,
@@ -144,7 +144,8 @@ def regions_of(points: Sequence[MeasuredPoint], requested_region: str | None = N
             message = (
                 f"the regions take {sum_of_parts:g} s at p = {point.p}, the whole"
                 f" {whole_time.value:g} s;"
-                " they overlap, or are added up over processors, so they are left out"
+                " they overlap, or are added up over processors, so they are left out; --waits sum"
+                " reads them as sums"
             )
             return Regions(whole_region, (), (part_times[0].run.problem(message, "region"),))
     return Regions(whole_region, subregions)
@@ -263,6 +264,7 @@ def measured(
     account = _Account(
         measurements, points, regions, measurements.timer or 0.0 if timer is None else timer, notes
     )
+    notes += check_parts(measurements, points, regions, account.growth)
     answers = tuple(map(account.answer, points))
     check_waits(measurements, points, answers)
     if len({point.p for point in points}) == 1:
@@ -327,6 +329,75 @@ def check_waits(
         " mean, or --waits sum"
     )
     raise SpecError([run.problem(message, run.region or "wait")])
+
+
+PART_TOLERANCE = 0.1
+"""Part of the elapsed time by which the losses of the parts of a program may exceed the lost time
+before their times are taken for sums over processors; times that are measured apart differ by
+less.
+"""
+
+
+def check_parts(
+    measurements: Measurements, points: Sequence[MeasuredPoint], regions: Regions, growth: Growth
+) -> list[Problem]:
+    """Return a note if the parts of the program lose more time than the runs lost, so that less
+    than nothing is left for the rest; refuse them if they fit the runs only as sums over all
+    processors.
+
+    Raises
+    ------
+    SpecError : they may be sums
+    """
+
+    def time_of(point: MeasuredPoint, region: str, *, is_sum: bool) -> float | None:
+        measured_time = point.find("time", region)
+        if measured_time is None:
+            return None
+        return measured_time.value / (point.p if is_sum else 1)
+
+    def loss(point: MeasuredPoint, region: str, *, is_sum: bool = False) -> float:
+        """Return the time beyond the ideal time of a region; 0 where the runs do not give it."""
+        reference_point = growth.reference_point(point, timed_points)
+        time = time_of(point, region, is_sum=is_sum)
+        reference_time = time_of(reference_point, region, is_sum=is_sum)
+        if time is None or reference_time is None:
+            return 0.0
+        return time - growth.ideal_time(reference_point, reference_time, point.p)
+
+    def excess(point: MeasuredPoint, *, is_sum: bool = False) -> float:
+        """Return the loss of the parts beyond that of the run, relative to the elapsed time."""
+        elapsed_time = time_of(point, regions.whole_region, is_sum=False)
+        parts_loss = sum(loss(point, region, is_sum=is_sum) for region in regions.part_regions)
+        run_loss = max(loss(point, regions.whole_region), 0.0)  # a superlinear run has its own note
+        return (parts_loss - run_loss) / elapsed_time if elapsed_time else 0.0
+
+    timed_points = [point for point in points if point.find("time", regions.whole_region)]
+    if not timed_points or not regions.part_regions or any(map(_has_own_account, points)):
+        return []
+    worst_point = max(timed_points, key=excess)
+    largest_excess = excess(worst_point)
+    if largest_excess <= BOOKING_TOLERANCE:
+        return []
+    region = max(regions.part_regions, key=lambda part_region: loss(worst_point, part_region))
+    run = worst_point.first_measurement("time", region)
+    count = worst_point.p
+    fits_as_sums = all(excess(point, is_sum=True) <= BOOKING_TOLERANCE for point in timed_points)
+    rest = f"{-largest_excess * count:.3g} of {count} processors are left for the rest"
+    if measurements.mean_waits is None and largest_excess > PART_TOLERANCE and fits_as_sums:
+        message = (
+            f"is {run.text or f'{run.value:g} s'} at p = {count} a sum over all {count}? As a time"
+            f" within the run, {rest}; as a sum it agrees with the runs. Say --waits sum, or"
+            " --waits mean"
+        )
+        raise SpecError([run.problem(message, region)])
+    message = f"at p = {count} the parts lose more time than the run, so {rest}"
+    return [run.problem(message, region)]
+
+
+def _has_own_account(point: MeasuredPoint) -> bool:
+    """Return whether a point has measurements of which an account is made without its parts."""
+    return any(point.regions(metric) for metric in ("wait", "busy", *EFFICIENCIES))
 
 
 @dataclass

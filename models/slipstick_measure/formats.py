@@ -242,11 +242,15 @@ def _message_on_comment_names(input_file: Reading, line_number: int) -> str:
 
 def _with_hints(measurements: Measurements, hints: Hints) -> Measurements:
     """Return measurements with the hints applied that say whether the work grows with the
-    processors, and whether waits are means of one processor.
+    processors, and whether waits are means of one processor. Without waits, the latter is said of
+    the times of parts of the run. Shares of the time are neither sums nor means.
     """
     is_weak_scaling = measurements.weak if hints.weak is None else hints.weak
+    if hints.mean_waits is None or measurements.mean_waits is not None:
+        return replace(measurements, weak=is_weak_scaling)
     if not hints.mean_waits:
-        return replace(measurements, weak=is_weak_scaling, mean_waits=hints.mean_waits)
+        measurements = _with_times_of_sums(measurements)
+        return replace(measurements, weak=is_weak_scaling, mean_waits=False)
     records = [
         replace(run, value=run.value * run.p)
         if run.metric in ("wait", "busy") and run.processor is None
@@ -254,6 +258,27 @@ def _with_hints(measurements: Measurements, hints: Hints) -> Measurements:
         for run in measurements.records
     ]
     return replace(measurements, records=tuple(records), weak=is_weak_scaling, mean_waits=True)
+
+
+def _with_times_of_sums(measurements: Measurements) -> Measurements:
+    """Return measurements without waits in which the times of parts of a run, which are sums over
+    the processors, are those of one processor, with a note; others unchanged.
+    """
+
+    def is_sum(run: Measurement) -> bool:
+        return run.metric == "time" and bool(run.region) and run.processor is None
+
+    sums = list(filter(is_sum, measurements.records))
+    has_whole = any(run.metric == "time" and not run.region for run in measurements.records)
+    if not sums or not has_whole or any(run.metric == "wait" for run in measurements.records):
+        return measurements
+    records = tuple(
+        replace(run, value=run.value / run.p) if is_sum(run) else run
+        for run in measurements.records
+    )
+    regions_text = ", ".join(dict.fromkeys(run.region for run in sums))
+    note = sums[0].problem(f"sums over processors, divided by them: {regions_text}", "waits")
+    return replace(measurements, records=records, notes=(*measurements.notes, note))
 
 
 def load_test(

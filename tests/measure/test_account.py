@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.schema.library import catalogue_folder
 from slipstick_measure.account import measured
+from slipstick_measure.fit.formula import observations_of
 from slipstick_measure.formats import read
-from slipstick_measure.measurements import STATISTICS
+from slipstick_measure.measurements import STATISTICS, Hints, Measurements
 from tests.measure.data import at, run, table
 
 LUCIER = catalogue_folder() / "profiles" / "lucier-1988.yaml"
@@ -315,3 +318,67 @@ def test_idle_spans_of_a_trace_are_booked_with_what_busy_and_waits_leave() -> No
 def test_idle_is_what_busy_and_waits_leave() -> None:
     records = [run(2, "time", 9.0), run(2, "wait", 1.0, "a"), run(2, "busy", 15.0)]
     assert at(measured(table(*records)), 2).account == {"busy": 7.5, "a": 0.5, "idle": 1.0}
+
+
+SUMS_OF_MPI = "Ranks,Elapsed (s),MPI time [s]\n1,914.42,0.00\n4,231.72,4.96\n16,62.48,44.16\n"
+
+
+def read_text(folder: Path, text: str, *, mean_waits: bool | None = None) -> Measurements:
+    path = folder / "runs.csv"
+    path.write_text(text)
+    return read(path, Hints(mean_waits=mean_waits))
+
+
+def test_times_of_a_part_that_fit_only_as_sums_are_asked_about(tmp_path: Path) -> None:
+    """44.16 s of MPI over 16 ranks are 0.707 of them; within a run of 62.48 s they would be 11.3,
+    of 1.36 that are lost.
+    """
+    with pytest.raises(SpecError, match=r"is 44\.16 s at p = 16 a sum over all 16") as refusal:
+        measured(read_text(tmp_path, SUMS_OF_MPI))
+    assert "--waits sum, or --waits mean" in str(refusal.value)
+    with pytest.raises(SpecError, match="a sum over all 16"):
+        observations_of(read_text(tmp_path, SUMS_OF_MPI))
+
+
+@pytest.mark.parametrize("rows", ["", "64,23.47,354.56\n"])
+def test_times_of_a_part_are_read_as_sums_where_the_user_says_so(rows: str, tmp_path: Path) -> None:
+    found = measured(read_text(tmp_path, SUMS_OF_MPI + rows, mean_waits=False))
+    lost = at(found, 16)["processors_lost[MPI time]"]
+    assert lost == pytest.approx(44.16 / 62.48)
+    assert at(found, 16)["processors_lost[other]"] == pytest.approx(
+        16 - 914.42 / 62.48 - 44.16 / 62.48
+    )
+    assert any(note.message.startswith("sums over processors") for note in found.notes)
+    waits = SUMS_OF_MPI.replace("MPI time", "wait") + rows
+    assert at(measured(read_text(tmp_path, waits)), 16)["processors_lost[waiting]"] == lost
+    causes = observations_of(read_text(tmp_path, SUMS_OF_MPI + rows, mean_waits=False)).causes
+    assert causes[0].seconds[2] == pytest.approx(44.16 / 16)
+
+
+def test_parts_that_lose_more_than_the_run_are_noted(tmp_path: Path) -> None:
+    found = measured(read_text(tmp_path, SUMS_OF_MPI, mean_waits=True))
+    assert any(
+        "-9.94 of 16 processors are left for the rest" in note.message for note in found.notes
+    )
+    # 3.4 s of MPI lie within what the run lost, up to the noise of its time.
+    text = SUMS_OF_MPI.replace("4.96", "1.24").replace("44.16", "5.4")
+    assert not measured(read_text(tmp_path, text)).notes[1:]
+
+
+def test_shares_of_the_time_are_no_sums_whatever_is_said_of_waits(tmp_path: Path) -> None:
+    text = "p,time [s],wait [%]\n1,100,0\n4,30,10\n"
+    answers = [
+        measured(read_text(tmp_path, text, mean_waits=mean)).answers for mean in (None, True, False)
+    ]
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0][1]["processors_lost[waiting]"] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("metric", ["time", "wait"])
+def test_a_column_of_a_part_is_named_as_the_notes_name_it(metric: str, tmp_path: Path) -> None:
+    """23.6 % of 64 ranks are 15.1 of them, whether as a time within the run or as a wait."""
+    path = tmp_path / "runs.csv"
+    path.write_text("np;walltime;%MPI\n1;914.42 s;0.0\n64;23.47 s;23.6\n")
+    runs = read(path, Hints(columns={f"{metric} of mpi": "%MPI"}))
+    assert at(measured(runs), 64)["processors_lost[mpi]"] == pytest.approx(0.236 * 64)
+    assert f"{metric} of mpi = %MPI" in runs.notes[0].message

@@ -111,8 +111,8 @@ _DATA_OPTIONS = (
         "--waits",
         type=click.Choice(["sum", "mean"]),
         help=(
-            "Whether waits in a table are sums over processors or means of one processor. [told"
-            " from the file]"
+            "Whether waits in a table, or times of parts such as MPI, are sums over processors or"
+            " means of one processor. [told from the file]"
         ),
     ),
     click.option(
@@ -395,14 +395,16 @@ def _parse_column(column_text: str) -> tuple[str, str]:
     """Parse a text OURS=THEIRS: the role of a column, such as p, and its heading in the file."""
     role, separator, heading = column_text.partition("=")
     from slipstick_measure.measurements import METRICS
+    from slipstick_measure.readers.columns import ROLE_OF_PART
     from slipstick_measure.readers.reading import COLUMNS
 
     roles = (*COLUMNS, *METRICS)
-    if not (separator and heading and role.strip() in roles):
+    is_role = role.strip() in roles or ROLE_OF_PART.fullmatch(role.strip())
+    if not (separator and heading and is_role):
         refuse(
             "--column",
-            f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(roles)}; got"
-            f" {column_text!r}",
+            f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(roles)}, or for a part"
+            f" of the run 'time of NAME'; got {column_text!r}",
         )
     return role.strip(), heading.strip()
 

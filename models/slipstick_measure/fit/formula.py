@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import ModelError, NoAnswerError, Problem
 from slipstick.late import Array, NDArray, np
-from slipstick_measure.account import regions_of, superlinear_speedup_notes
+from slipstick_measure.account import check_parts, regions_of, superlinear_speedup_notes
 from slipstick_measure.growth import growth_of
 from slipstick_measure.measurements import (
     MeasuredPoint,
@@ -212,23 +212,24 @@ def observations_of(
         )
     chosen_points = [point for point in points if size is None or point.n == size]
     has_causes = region is None and metric != "throughput"
-    causes = (
+    causes = tuple(
         _measured_causes(measurements, chosen_points, regions.part_regions, metric)
         if has_causes
         else ()
     )
     if metric != "time":
-        return Observations(
-            metric, chosen_runs, measurements.member, measurements.rate, tuple(causes)
-        )
+        return Observations(metric, chosen_runs, measurements.member, measurements.rate, causes)
     time_by_point_index = {
         index: time
         for index, point in enumerate(points)
         if (time := point.find("time", whole_region)) is not None
     }
-    if growth_of(measurements, points, time_by_point_index).is_weak:
+    growth = growth_of(measurements, points, time_by_point_index)
+    if causes:
+        check_parts(measurements, points, regions, growth)
+    if growth.is_weak:
         metric, chosen_runs = "cycle", [replace(run, n=None) for run in chosen_runs]
-    return Observations(metric, chosen_runs, measurements.member, causes=tuple(causes))
+    return Observations(metric, chosen_runs, measurements.member, causes=causes)
 
 
 def _measured_causes(

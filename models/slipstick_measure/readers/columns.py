@@ -164,7 +164,7 @@ class TableColumn:
         """Whether the values are parts in percent of the elapsed time that are lost or spent."""
         if self.kind not in ("wait", "busy", "time", "part"):
             return False
-        if self.heading.rstrip(" )]").endswith("%"):
+        if self.heading.rstrip(" )]").endswith("%") or self.heading.startswith("%"):
             return True
         cells = [cell for cell in self.cells if not is_missing(cell)]
         return bool(cells) and all(cell.strip().endswith("%") for cell in cells)
@@ -224,6 +224,9 @@ class TableColumn:
             return "part"
         return ""
 
+
+ROLE_OF_PART = late_pattern(r"(time|wait|busy|events) of (.+)")
+"""The role of a column of a part of the program or of a cause, as the notes on reading name it."""
 
 _METRIC_WITH_CAUSE = late_pattern(
     r"(?P<metric>waits?|wait time|busy|events)\s?\[(?P<cause>[^\[\]]+)\]"
@@ -538,6 +541,11 @@ def _assign_named_columns(
                 for candidate in free_columns
                 if candidate is column or candidate.kind not in _VALUE_KINDS
             ]
+        elif cause_match := ROLE_OF_PART.fullmatch(role):
+            metric, region = cause_match.groups()
+            column.kind = "part" if metric == "time" else metric
+            roles.metric_and_region_by_index[column.index] = (metric, region)
+            free_columns = [candidate for candidate in free_columns if candidate is not column]
         elif role in METRICS or role == "speedup":
             roles.metric_and_region_by_index[column.index] = (role, "")
             free_columns = [
@@ -818,8 +826,8 @@ def _assign_values(
     """
     _assign_other_metrics(roles, free_columns)
     if any(
-        metric in (None, "time", "throughput", "speedup")
-        for metric, _ in roles.metric_and_region_by_index.values()
+        metric in (None, "time", "throughput", "speedup") and not region
+        for metric, region in roles.metric_and_region_by_index.values()
     ):
         return
     time_columns = [

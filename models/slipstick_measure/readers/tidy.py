@@ -146,7 +146,18 @@ def _read_tidy(input_file: Reading) -> Measurements:
     member = "processor"
     if "p" in roles.index_by_role:
         member = names.processor_noun_of_heading(columns[roles.index_by_role["p"]].words)
-    return replace(input_file.finished(), weak=roles.work_grows, member=member)
+    lost_columns = [
+        columns[index]
+        for index, (metric, region) in roles.metric_and_region_by_index.items()
+        if metric == "wait" or (metric == "time" and region)
+    ]
+    are_shares = bool(lost_columns) and all(column.is_share_of_time for column in lost_columns)
+    return replace(
+        input_file.finished(),
+        weak=roles.work_grows,
+        mean_waits=True if are_shares else None,
+        member=member,
+    )
 
 
 def _with_product(grid: CellGrid, product_text: str) -> CellGrid:
@@ -360,7 +371,7 @@ def _note_roles(
             if role in roles.index_by_role
         },
         **{
-            metric if not region else f"time of {region}": columns[index]
+            metric if not region else f"{metric} of {region}": columns[index]
             for index, (metric, region) in sorted(roles.metric_and_region_by_index.items())
             if metric is not None
         },
@@ -578,8 +589,9 @@ class _TableReading:
                 )
                 if elapsed_time is not None:
                     share_text = split_value(cell.strip().removesuffix("%"))[0]
-                    # A wait is a time of all processors, a time within the elapsed time is not.
-                    processors = 1 if metric == "time" else row_coordinates.p
+                    # A wait is a time of all processors; so is a part where the user says so.
+                    is_of_one = metric == "time" and input_file.hints.mean_waits is not False
+                    processors = 1 if is_of_one else row_coordinates.p
                     cell = _multiplied_value(share_text, elapsed_time * processors / 100)
                     unit_of_value = "s"
                     self._note_share(line, self.columns[index].heading)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +92,14 @@ def test_the_timer_is_taken_off_where_asked(capsys: pytest.CaptureFixture[str]) 
     assert main(["measured", "specs/profiles/lucier-1988.yaml", "--timer", "15 us", "--json"]) == 0
     first = json.loads(capsys.readouterr().out)["answers"][0]
     assert first["values"]["one_processor_estimate"]["value"] == pytest.approx(6050, abs=1e-3)
+
+
+def test_a_column_of_a_part_can_be_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text("np;walltime;%MPI\n1;914.42 s;0.0\n64;23.47 s;23.6\n")
+    assert main(["measured", str(table), "--column", "time of mpi=%MPI"]) == 0
+    assert "Of 64 processors, 15.1 are lost to mpi" in capsys.readouterr().out
+    assert main(["measured", str(table), "--column", "speed of mpi=%MPI"]) == 2
+    assert "or for a part of the run 'time of NAME'" in capsys.readouterr().err
