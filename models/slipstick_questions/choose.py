@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
+from operator import itemgetter
 from typing import (
     TYPE_CHECKING,
     ClassVar,
@@ -27,7 +28,14 @@ from typing import (
 )
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import Saturated, SpecError, UnknownNameError, cause_of, did_you_mean
+from slipstick.errors import (
+    NoAnswerError,
+    Saturated,
+    SpecError,
+    UnknownNameError,
+    cause_of,
+    did_you_mean,
+)
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.limits import ANNOUNCE, announcing_for, check_cost
@@ -58,7 +66,7 @@ from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import NO_WORDS, ONE_VALUE, Words, as_words, is_plural
 from slipstick.schema.inputs import METHOD, Settings, resolve
 from slipstick.schema.text import Mark, Node, Scalar, Table, leaves, node_at
-from slipstick.study.cases import Place, StudyContext, axis_nodes
+from slipstick.study.cases import Place, StudyContext, axis_nodes, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
@@ -139,6 +147,8 @@ class ChosenPoints:
     ranges : settings have ranges, the same at all points
     nearest : where no point meets the conditions, the one that is nearest to it
     worst : the condition that is farthest from being met there
+    without_waiting : where no point meets the conditions, and none would with so many servers that
+        nothing waits, the point with that many servers
     currency : of the objective, such as dollars; empty where none is given
     totals : formulas of the varied values at the best point, by what they count
     is_objective_told : the objective is one of what is chosen or of the totals
@@ -167,6 +177,7 @@ class ChosenPoints:
     ranges: bool = False
     nearest: Answer | None = None
     worst: int = 0
+    without_waiting: Answer | None = None
     currency: str = ""
     totals: Mapping[str, str] = field(default_factory=dict)
     is_objective_told: bool = False
@@ -494,6 +505,23 @@ class _Choosing:
         except SpecError:
             return None
         return replace(self, case=simulated_case, settings=settings)
+
+    @property
+    def without_waiting(self) -> _Choosing | None:
+        """The same choice with so many servers that hardly anything waits, where only numbers of
+        servers are varied.
+        """
+        if not all(path.endswith(".servers") for path in self.values):
+            return None
+        counts = {path: _MANY_TIMES * values[-1] for path, values in self.values.items()}
+        return replace(
+            self,
+            values={path: [count] for path, count in counts.items()},
+            nodes={
+                path: [quantity_node(count, self.units[path], self.nodes[path][-1].mark)]
+                for path, count in counts.items()
+            },
+        )
 
     def totals_at(self, answer: Answer) -> dict[str, str]:
         """Return the totals at a point as texts with their units, by name."""
@@ -1118,6 +1146,50 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
         rows = rows[batch_size:]
 
 
+_MANY_TIMES = 10.0
+"""How many times the most servers leave hardly any waiting: where the most are not saturated, this
+many are busy for at most a tenth of the time."""
+
+
+def _failure_without_waiting(choosing: _Choosing) -> tuple[float, int, Answer] | None:
+    """Return how the conditions fail where servers are so many that nothing waits, as a margin, the
+    index of the worst condition and the answer; None if they do not surely fail, or if other
+    quantities are varied.
+    """
+    unlimited = choosing.without_waiting
+    if unlimited is None:
+        return None
+    enumeration = _Enumeration(unlimited)
+    try:
+        enumeration.solve(np.zeros((1, len(unlimited.values)), dtype=int))
+    except (SpecError, NoAnswerError):
+        return None
+    return next(iter(enumeration.failed), None)
+
+
+def nearest_failure(
+    failed: Iterable[tuple[float, int, Answer]],
+) -> tuple[float, int, Answer] | None:
+    """Return the failed point that is nearest to meeting the conditions; of those that random
+    errors do not tell apart from it, the one with the least objective.
+    """
+    failures = [failure for failure in failed if failure[0] > -math.inf]
+    if not failures:
+        return None
+    closest = max(failures, key=itemgetter(0))
+    slack_name = f"slack[{closest[1] + 1}]"
+    alike = [
+        failure
+        for failure in failures
+        if failure[1] == closest[1]
+        and do_overlap(closest[2].values[slack_name].ends, failure[2].values[slack_name].ends)
+    ]
+    return min(
+        [closest, *alike],
+        key=lambda failure: failure[2].find(OBJECTIVE) or 0.0,
+    )
+
+
 def _chosen_result(
     choosing: _Choosing, enumeration: _Enumeration, points: tuple[int, int], is_ordered: bool
 ) -> ChosenPoints:
@@ -1129,11 +1201,13 @@ def _chosen_result(
         solver.with_asked_values(answer, run_factor)
         for (solver, run_factor), (_, answer) in zip(solvers, best_found, strict=True)
     )
-    closest_failure = max(
-        (failure for failure in enumeration.failed if failure[0] > -math.inf),
-        key=lambda failure: failure[0],
-        default=None,
+    closest_failure = None if best_found else nearest_failure(enumeration.failed)
+    failure_without_waiting = (
+        _failure_without_waiting(choosing)
+        if closest_failure and not enumeration.undecided
+        else None
     )
+    _, worst, _ = failure_without_waiting or closest_failure or (0.0, 0, None)
     # Each part is as it is written, but for those of a chain such as 1 <= n < 8.
     conditions = choosing.condition.parts
     conditions_as_written = re.split(r"(?<!\s)\s++and\s++", choosing.condition.text.strip())
@@ -1157,8 +1231,9 @@ def _chosen_result(
             for value, undecided in sorted(enumeration.undecided, key=_first_of_pair)
             if value < best_value
         ),
-        nearest=closest_failure[2] if closest_failure and not best_found else None,
-        worst=closest_failure[1] if closest_failure and not best_found else 0,
+        nearest=closest_failure[2] if closest_failure else None,
+        worst=worst,
+        without_waiting=failure_without_waiting[2] if failure_without_waiting else None,
         rivals=_rival_points(choosing, enumeration.found, best_found[0][1]) if best_found else (),
         ranges=bool(choosing.case.built.uncertain_values.paths),
         unanswered=enumeration.unanswered,
@@ -1338,7 +1413,7 @@ def _headlines_without_choice(
 
 def _nearest_value_clause(choices: Sequence[ChosenPoints], words: Words, are_several: bool) -> str:
     """Return after a colon the value of the limit that is missed most at the nearest points, which
-    are the same; empty without such points.
+    are the same, or without any waiting; empty without such points.
     """
     first_choice = choices[0]
     if first_choice.nearest is None or not first_choice.points[1]:
@@ -1349,13 +1424,15 @@ def _nearest_value_clause(choices: Sequence[ChosenPoints], words: Words, are_sev
         return ": it misses a limit"
     amounts = []
     for choice in choices:
-        assert choice.nearest is not None
-        value = choice.nearest.values[f"value[{choice.worst + 1}]"]
+        answer = choice.without_waiting or choice.nearest
+        assert answer is not None
+        value = answer.values[f"value[{choice.worst + 1}]"]
         amount = value_amount(match[1], value.value, value.unit, value.ends)
         is_of_a_case = are_several and len(choices) > 1
         amounts.append(f"{amount} for {words.case(choice.case)}" if is_of_a_case else amount)
     clause = words.value_clause(match[1], join_phrases(amounts))
-    return f": then {clause}{_limit_text(condition, words)}"
+    place = "then" if first_choice.without_waiting is None else "without any waiting,"
+    return f": {place} {clause}{_limit_text(condition, words)}"
 
 
 def _objective_text(choice: ChosenPoints, words: Words) -> str:
@@ -1470,6 +1547,8 @@ def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
         cause = _saturation_text(choice, words)
         return f"no combination keeps {limits_phrase}, because all are saturated{cause}"
     certainty_word = "surely " if choice.undecided else ""
+    if choice.without_waiting is not None:
+        return f"no combination keeps {limits_phrase}, and no larger number of servers would"
     return (
         f"no combination {certainty_word}keeps {limits_phrase};"
         f" {_point_text(choice, choice.nearest, words, True)} would come nearest"
@@ -1640,11 +1719,19 @@ def _no_point_sentence(choice: ChosenPoints) -> str:
     value = choice.nearest.find(f"value[{choice.worst + 1}]") or 0.0
     slack = choice.nearest.find(f"slack[{choice.worst + 1}]") or 0.0
     distance_text = percent(abs(slack) / (abs(value) or 1.0))
+    unlimited_text = ""
+    if choice.without_waiting is not None:
+        least_value = _quantity_text(choice.without_waiting, f"value[{choice.worst + 1}]")
+        unlimited_text = (
+            f"; with {_MANY_TIMES:g} times the most servers, where nothing waits, it is"
+            f" {least_value}"
+        )
     return (
         f"no point {'surely ' if choice.undecided else ''}meets all conditions; nearest is"
         f" {_point_settings(choice, choice.nearest)}, where {choice.conditions[choice.worst]} fails"
         " with"
         f" {_quantity_text(choice.nearest, f'value[{choice.worst + 1}]')}, {distance_text} off"
+        f"{unlimited_text}"
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from slipstick import solve
+from slipstick.answer import Answer, Value
 from slipstick.errors import SpecError
 from slipstick.report.head import head_lines
 from slipstick.results.sweep import Sweep
@@ -18,7 +19,12 @@ from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_questions import choose
 from slipstick_questions.choices_picture import SolvedChoices, choices_figure
-from slipstick_questions.choose import MOST_SIMULATED_POINTS, ChooseResult, ChosenPoints
+from slipstick_questions.choose import (
+    MOST_SIMULATED_POINTS,
+    ChooseResult,
+    ChosenPoints,
+    nearest_failure,
+)
 from slipstick_questions.specs import ChoicesPictureSpec
 from tests.heads import paths_in
 from tests.questions import number, reported, result_of
@@ -380,6 +386,48 @@ def test_permits_of_an_activity_are_chosen_among(folder: Path) -> None:
     )
     cost = (threads + 4 * connections)[sweep.columns["time"] <= 1.7]
     assert number(found.found[0], "objective") == cost.min()
+
+
+@pytest.mark.parametrize(("limit", "is_below"), [("69 ms", True), ("71 ms", False)])
+def test_a_limit_below_the_time_without_waiting_is_said_to_be_out_of_reach(
+    folder: Path, limit: str, is_below: bool
+) -> None:
+    """A request is served for 70 ms, however many servers there are."""
+    found = chosen(CHOOSE.replace("90 ms", limit))
+    assert not found.found
+    assert (found.without_waiting is not None) is is_below
+    (line,) = ChooseResult((found,)).headline(Words())
+    if is_below:
+        assert found.without_waiting is not None
+        assert number(found.without_waiting, "value[1]") == pytest.approx(0.07, rel=1e-6)
+        assert line == (
+            "No combination keeps the limit, and no larger number of servers would: without any"
+            " waiting, the response time of requests is 70 ms (limit 69 ms)"
+        )
+    else:
+        assert "6 db servers would come nearest" in line
+
+
+def test_of_points_that_random_errors_do_not_tell_apart_the_cheapest_is_nearest() -> None:
+    ends_and_costs = [((-3.0, -1.0), 9.0), ((-3.5, -1.5), 5.0), ((-9.0, -7.0), 1.0)]
+    failures = [
+        (
+            (low + high) / 2,
+            0,
+            Answer(
+                "choose",
+                "simulation",
+                values={
+                    "slack[1]": Value((low + high) / 2, "s", low, high),
+                    "objective": Value(cost, "1"),
+                },
+            ),
+        )
+        for (low, high), cost in ends_and_costs
+    ]
+    closest = nearest_failure(failures)
+    assert closest is not None
+    assert closest[2]["objective"] == 5.0
 
 
 @pytest.mark.turns(4)
