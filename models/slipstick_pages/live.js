@@ -208,6 +208,17 @@ function crossing(low, high, answered) {
   return low;
 }
 
+// A slider with its ends where the other inputs stand now: in a network a little beyond the saturation of the first
+// station, and never before the value that was typed or given.
+const BEYOND_SATURATION = 1.1;
+function reach(model, slider, values, anchor) {
+  const { low, farthest } = slider, isSteady = (x) => !solve(model, { ...values, [slider.name]: x }).saturated.length;
+  let high = slider.high;
+  if (farthest && isSteady(farthest)) high = farthest;
+  else if (farthest && isSteady(low)) high = Math.min(farthest, BEYOND_SATURATION * crossing(low, farthest, isSteady));
+  return { ...slider, low: Math.min(low, anchor), high: Math.max(high, anchor) };
+}
+
 function start(document) {
   const model = JSON.parse(document.getElementById("model").textContent);
   const values = { ...model.values }, chosen = { wanted: "" };
@@ -218,7 +229,8 @@ function start(document) {
   const outputOf = (name) => model.outputs.find((output) => output.name === name);
   const labelOf = (name) => outputOf(name).label;
   const unitOf = (name) => outputOf(name).unit;
-  const sliderOf = (name) => model.sliders.find((slider) => slider.name === name);
+  const ranges = new Map(model.sliders.map((slider) => [slider.name, slider])); // with their present ends
+  const sliderOf = (name) => ranges.get(name);
   const text = (value, unit) => valueText(value, unit, model.ladders);
   const base = solve(model, values), main = model.outputs[0].name;
   chosen.output = main;
@@ -316,7 +328,7 @@ function start(document) {
       put("line", { class: "limit", x1: left, x2: right, y1: py(limit), y2: py(limit) });
       put("text", { class: "mark", x: left + 6, y: py(limit) - 6 }, `limit ${text(limit, unit)}`);
     }
-    if (Number.isFinite(present)) put("circle", { cx: px(Math.min(slider.high, Math.max(slider.low, values[slider.name]))), cy: Math.max(8, py(present)), r: 6 });
+    if (Number.isFinite(present)) put("circle", { cx: px(values[slider.name]), cy: Math.max(8, py(present)), r: 6 });
     caption(line, slider, unit, limit, changed, around.length > 0);
   }
 
@@ -357,7 +369,12 @@ function start(document) {
     });
   }
 
-  function draw() {
+  // The slider that is being moved keeps its ends; those of the others follow the values.
+  function draw(moved = "") {
+    for (const slider of model.sliders.filter(({ name }) => name !== moved)) {
+      ranges.set(slider.name, reach(model, slider, values, values[slider.name]));
+      placeThumb(slider);
+    }
     const now = solve(model, values), unit = unitOf(chosen.output), value = now.values[chosen.output];
     byId("shown").textContent = capital(labelOf(chosen.output));
     byId("value").textContent = now.saturated.length && !Number.isFinite(value) ? "no steady state" : text(value, unit);
@@ -434,24 +451,34 @@ function start(document) {
   }
 
   function moveSlider(slider) {
-    const index = model.sliders.indexOf(slider), input = byId(`slider-${index}`), value = values[slider.name];
-    const position = slider.counted ? value : (Number(input.max) * Math.log(value / slider.low)) / Math.log(slider.high / slider.low);
-    input.value = value === model.values[slider.name] ? input.defaultValue : Math.round(position);
-    byId(`now-${index}`).value = text(value, slider.unit);
-    input.setAttribute("aria-valuetext", text(value, slider.unit));
+    const index = model.sliders.indexOf(slider), words = text(values[slider.name], slider.unit);
+    byId(`now-${index}`).value = words;
+    byId(`slider-${index}`).setAttribute("aria-valuetext", words);
+  }
+
+  // A slider goes by equal ratios, of few whole numbers by one.
+  function positionOf(name, value) {
+    const { low, high, counted } = sliderOf(name);
+    return counted ? value : Math.round((model.steps * Math.log(value / low)) / Math.log(high / low));
+  }
+
+  function placeThumb({ name, counted }) {
+    const input = byId(`slider-${model.sliders.findIndex((slider) => slider.name === name)}`), { low, high } = sliderOf(name);
+    if (counted) [input.min, input.max] = [low, high];
+    input.value = positionOf(name, values[name]);
   }
 
   model.sliders.forEach((slider, index) => {
     const input = byId(`slider-${index}`), field = byId(`now-${index}`);
     input.addEventListener("input", () => {
-      // A slider goes by equal ratios, of few whole numbers by one; where it began stands the value given.
-      const moved = slider.counted ? Number(input.value) : slider.low * Math.pow(slider.high / slider.low, Number(input.value) / Number(input.max));
+      const { low, high } = sliderOf(slider.name), position = Number(input.value), given = model.values[slider.name];
+      const moved = slider.counted ? position : low * Math.pow(high / low, position / model.steps);
       const next = slider.whole ? Math.round(moved) : Number(moved.toPrecision(4));
-      values[slider.name] = input.value === input.defaultValue ? model.values[slider.name] : next;
+      values[slider.name] = position === positionOf(slider.name, given) ? given : next;
       field.value = text(values[slider.name], slider.unit);
       input.setAttribute("aria-valuetext", field.value);
       byId("problem").textContent = "";
-      draw();
+      draw(slider.name);
     });
     field.addEventListener("change", () => {
       const value = typed(field.value, model.units[slider.unit]);

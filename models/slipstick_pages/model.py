@@ -62,7 +62,8 @@ _MOST_LINES = 300  # values or components of an answer, and lines of what was gi
 @dataclass(frozen=True, slots=True)
 class Slider:
     """An input of a page with the range in which it can be moved; its positions have equal ratios,
-    or are whole numbers.
+    or are whole numbers. Where saturation ends the range, the end follows the other inputs, up to
+    the farthest one.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Slider:
     unit: str
     whole: bool
     meaning: str = ""
+    farthest: float = 0.0
 
     @property
     def has_position_per_value(self) -> bool:
@@ -232,6 +234,7 @@ def _live_html(model: LiveModel) -> str:
             }
             for slider in model.sliders
         ],
+        "steps": _SLIDER_STEPS,
         "ladders": {unit: _shown_units(Dimension.of(unit)) for unit in dimensions},
         "units": {unit: typed_unit_factors(unit) for unit in dimensions},
     }

@@ -372,7 +372,10 @@ def _open_slider(slider: Slider, tape: Tape, first_utilization_index: int) -> Sl
         outputs = tape.run({slider.name: np.array([value, value])})[first_utilization_index:]
         return max((float(output[0]) for output in outputs), default=0.0)
 
-    if slider.whole or largest_utilization(slider.high) < 1:
+    if slider.whole:
+        return slider
+    slider = replace(slider, farthest=slider.high)
+    if largest_utilization(slider.high) < 1:
         return slider
     stable_value = slider.value
     saturated_value = slider.high

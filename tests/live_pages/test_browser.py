@@ -286,6 +286,63 @@ def test_a_service_is_moved_to_its_saturation_by_keyboard(browser: Browser, tmp_
     nothing_went_wrong(browser)
 
 
+def test_a_typed_value_beyond_the_slider_is_on_the_axis(browser: Browser, tmp_path: Path) -> None:
+    """Two servers of 10 ms carry 200 /s: at 150 /s the time is that of an M/M/2 queue, and the dot
+    lies on its curve.
+    """
+    path, page = tmp_path / "shop.yaml", tmp_path / "shop.html"
+    path.write_text(
+        "queueing-network: 1\nclasses: {requests: {arrivals: 80 /s}}\n"
+        "stations: {db: {service: {requests: 10 ms}}}\n"
+    )
+    found = live_model({"model": read_value(str(path), "model")})
+    assert [slider.name for slider in found.sliders[:2]] == [
+        "classes.requests.arrivals",
+        "stations.db.servers",
+    ]
+    page.write_text(live_page(found))
+    browser.open(page)
+
+    def dot_and_curve() -> tuple[list[float], list[list[float]]]:
+        """Return the place of the dot and the places of the curve."""
+        dot = browser.value(
+            '["cx", "cy"].map((name) => Number(document.querySelector("#curve circle")'
+            ".getAttribute(name)))"
+        )
+        drawn = browser.value('document.querySelector("#curve .line").getAttribute("d")')
+        places = [place.split() for place in re.split("[ML]", drawn)[1:]]
+        return dot, [[float(number) for number in place] for place in places]
+
+    def place_of_thumb() -> int:
+        return int(browser.value('document.getElementById("slider-0").value'))
+
+    given_place = place_of_thumb()
+    type_into(browser, "now-0", "150 /s")
+    assert text(browser, "value") == "no steady state"
+    type_into(browser, "now-1", "2")
+    assert text(browser, "value") == quantity(0.01 / (1 - 0.75**2), "s")
+    dot, curve = dot_and_curve()
+    assert dot[1] == pytest.approx(np.interp(dot[0], *np.array(curve).T), abs=1.0)
+    assert curve[0][0] < dot[0] < curve[-1][0] - 20
+    labels = browser.value(
+        '[...document.querySelectorAll("#curve text")].map((e) => e.textContent)'
+    )
+    assert "saturated at 200 /s" in labels
+    # The slider ends at 220 /s now, and its end is beyond saturation.
+    assert place_of_thumb() == round(1000 * np.log(150 / 8) / np.log(220 / 8))
+    browser.value(MOVE.format(index=0, place=990))
+    assert float(field(browser, "now-0").split()[0]) == pytest.approx(8 * 27.5**0.99, rel=1e-3)
+    assert text(browser, "saturated").startswith("Saturated")
+    browser.value('document.getElementById("reset").click()')
+    browser.value("new Promise((done) => setTimeout(done, 50))")
+    assert (text(browser, "value"), place_of_thumb()) == ("50 ms", given_place)
+    type_into(browser, "now-0", "300 /s")
+    type_into(browser, "now-1", "4")
+    dot, curve = dot_and_curve()
+    assert dot[1] == pytest.approx(np.interp(dot[0], *np.array(curve).T), abs=1.0)
+    nothing_went_wrong(browser)
+
+
 _FOCUS = """(() => {
 const e = document.activeElement, style = getComputedStyle(e);
 return e === document.body ? null : {id: e.id, tag: e.tagName, ring: parseFloat(style.outlineWidth)

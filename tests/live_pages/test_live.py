@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from base64 import b64encode
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -364,6 +364,39 @@ def test_sliders_of_an_open_network_go_just_beyond_saturation(
     # An M/M/2 queue at each station: S / (1 - rho^2).
     at_web, at_db = 0.005 / (1 - 0.2525**2), 0.010 / (1 - 0.505**2)
     assert enough["value"] == pytest.approx(at_web + at_db, rel=1e-12)
+
+
+@pytest.mark.turns(4)
+def test_the_end_of_a_slider_follows_the_capacity_with_the_other_inputs(
+    engine: quickjs.Context, tmp_path: Path
+) -> None:
+    path = tmp_path / "shop.yaml"
+    path.write_text(SHOP.format(arrivals=80))
+    found = live_model({"model": read_value(str(path), "model")})
+
+    def ends(index: int, changed: dict[str, float], anchor: float) -> list[float]:
+        """Return the ends of a slider by the script of the page."""
+        model = json.dumps({"tape": found.tape, "busy": found.utilization_registers, "shown": {}})
+        slider = json.dumps(asdict(found.sliders[index]))
+        values = json.dumps({**found.values, **changed})
+        ends_text = (
+            f"(({{ low, high }}) => [low, high])(reach({model}, {slider}, {values}, {anchor}))"
+        )
+        return json.loads(engine.eval(f"JSON.stringify({ends_text})"))
+
+    for index, slider in enumerate(found.sliders):
+        assert ends(index, {}, slider.value) == pytest.approx([slider.low, slider.high])
+    arrivals = next(
+        index for index, slider in enumerate(found.sliders) if slider.name.endswith("arrivals")
+    )
+    # The two web servers of 5 ms carry 400 /s, if the servers of 10 ms behind them carry more.
+    assert ends(arrivals, {"stations.db.servers": 5.0}, 80.0) == pytest.approx([8.0, 440.0])
+    assert ends(arrivals, {"stations.db.servers": 5.0}, 500.0) == pytest.approx([8.0, 500.0])
+    assert ends(arrivals, {"stations.db.service.requests": 0.02}, 80.0) == pytest.approx(
+        [8.0, 80.0]
+    )
+    many = {"stations.db.servers": 30.0, "stations.web.servers": 30.0}
+    assert ends(arrivals, many, 80.0) == pytest.approx([8.0, 800.0])
 
 
 def solved(engine: quickjs.Context, found: LiveModel, changed: dict[str, float]) -> Any:
