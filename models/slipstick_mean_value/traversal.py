@@ -1031,8 +1031,9 @@ class _SynchronizedStart:
         times_by_queue = list[PassingTimes]()
         for queue_name in dict.fromkeys(visit.queue for visit in visits):
             visits_at_queue = [visit for visit in visits if visit.queue == queue_name]
-            times_after = self._times_through_queue(times_before, node, visits_at_queue, time_alone)
-            mean_wait: Array = (times_after.times - times_before.times).mean(axis=-1)
+            times_after, mean_wait = self._times_through_queue(
+                times_before, node, visits_at_queue, time_alone
+            )
             self._set_waits(
                 visits_at_queue,
                 mean_wait,
@@ -1050,8 +1051,9 @@ class _SynchronizedStart:
         node: Activity,
         visits_at_queue: Sequence[Visit],
         time_alone: RandomTime,
-    ) -> PassingTimes:
-        """Return the times at which the processors have passed one queue inside a composite.
+    ) -> tuple[PassingTimes, Array]:
+        """Return the times at which the processors have passed one queue inside a composite, and
+        the mean wait at all visits there [s].
 
         A processor has passed when its own work there is served, and not before its own time
         without waits is over. A processor with k requests at once uses k servers as one group,
@@ -1075,12 +1077,15 @@ class _SynchronizedStart:
         own_end_times = (
             times_after_work.times + (other_time + group_work.mean - time_alone.mean)[..., None]
         )
-        return PassingTimes(
+        times_after = PassingTimes(
             np.where(
                 own_end_times.real > times_before.times.real, own_end_times, times_before.times
             ),
             times_after_work.gap_variances,
         )
+        # A processor waits in a branch also while another branch takes longer.
+        end_times = times_after_work if isinstance(node, Fork) else times_after
+        return times_after, (end_times.times - times_before.times).mean(axis=-1)
 
     def _work_at_queue(
         self, node: Activity, visits_at_queue: Sequence[Visit]

@@ -254,6 +254,19 @@ def test_a_fork_uses_several_servers_at_once(servers: int) -> None:
     assert mean == pytest.approx(simulated, rel=0.1)
 
 
+@pytest.mark.parametrize("processors", [2, 8, 24])
+@pytest.mark.parametrize("scv", [0.0, 1.0])
+def test_a_branch_that_ends_before_another_waits_nevertheless(processors: int, scv: float) -> None:
+    """All fetch at once, and processor i waits for the i - 1 before it, while all compute."""
+    branches = fork(delay(10.0, name="compute", scv=0.0), service("bus", 0.1, scv=scv))
+    model = closed_model(branches >> barrier("meet"), processors)
+    answer = MeanValue(model).points({}).answer(0)
+    wait = 0.1 * (processors - 1) / 2
+    assert answer["time"] == pytest.approx(10)
+    assert answer["wait[bus]"] == pytest.approx(wait)
+    assert answer["queue_length[bus]"] == pytest.approx(processors * (wait + 0.1) / 10)
+
+
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("servers", [1, 2, 4, 16])
 def test_a_fork_that_is_repeated_uses_several_servers_at_once(servers: int) -> None:
