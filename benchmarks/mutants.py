@@ -1,53 +1,55 @@
 """Mutation test: change one operator or number at a time, and see whether a test fails.
 
-A mutant is one of the packages with a single change, drawn by the
-seed: an arithmetic operator, a comparison, an `and` or `or`, or a number; what draws pictures and
-pages is left out, for most of its numbers are places on paper. It is written into a copy
-of the sources, never into the checkout. The tests run once with marks at the places of the drawn
-mutants; so it is known which tests execute a place, and how long each takes. A mutant is tried with
-these tests, the quickest first, until one fails; after them with other tests of the same files, its
-module and its folder, for a fixture or a cache may have executed the place for several. A change
-inside a function is made in a process that has all tests loaded, by exchange of the code; a change
-that the import executes, or that is compiled, is tried by new imports.
+A mutant is one of the packages with a single change, drawn by the seed: an arithmetic operator, a
+comparison, an `and` or `or`, or a number; what draws pictures and pages is left out, for most of
+its numbers are places on paper. No file is changed.
+
+Each recorded input (tests/recorded) and each other test of the sample, which SLIPSTICK_SAMPLE
+numbers as for `make test`, runs once, and the lines of the mutants that it executes are kept. A
+mutant is tried in a fork of a process that has all tests loaded: the functions of its module get
+the changed code, and then run the recorded inputs that execute its line, the quickest first, and
+after them the other tests that do, up to `--most` seconds of processor time, until one fails. A
+change that an import executes, or that is compiled, is tried by new imports of the package; its
+tests are those that execute a line with the name that it defines. What fails must pass without the
+change.
 
 A run has a limit of processor time, several times what its tests take without the change: at the
 limit the mutant counts as killed (a loop without an end). What ends otherwise by a signal gives no
-verdict, and is counted as unknown. A test that fails must pass without the change. The map and the
-results are appended to files of one folder as they come, and what stands there is not done again
-while the sources are the same. A survivor that changes no answer is no gap in the tests; this is
-judged by hand.
+verdict, and is counted as unknown. With `--folder`, the map and the results are kept as they come,
+and what stands there is not done again. A survivor that changes no answer is no gap in the tests;
+this is judged by hand.
 
-With `--parts 3 --part 1` the map is of all drawn mutants, and the first third of them is tried. So
-tests can be written for the survivors of one part, and be judged by the next.
-
-    python benchmarks/mutants.py --folder FOLDER [--count 200] [--seed 1] [--retry]
-        [--parts 1] [--part 1]
+    SLIPSTICK_SAMPLE=$(git rev-list --count HEAD) python benchmarks/mutants.py [--count 200]
+        [--seed 1] [--under slipstick slipstick_measure slipstick_questions] [--folder FOLDER]
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import builtins
 import gc
 import json
 import math
 import os
 import random
+import re
 import resource
-import shutil
 import signal
 import sys
 import tempfile
 import time
 import types
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import spec_from_loader
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, NoReturn
+from pkgutil import walk_packages
+from typing import Any
 
 import pytest
 
@@ -55,31 +57,13 @@ ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "models"
 CHANGED = tuple(
     sorted(
-        path.name
-        for path in MODELS.glob("slipstick*")
-        if (path / "__init__.py").exists()
-        if path.name not in ("slipstick_pages", "slipstick_pictures")
+        path.parent.name
+        for path in MODELS.glob("slipstick*/__init__.py")
+        if path.parent.name not in ("slipstick_pages", "slipstick_pictures")
     )
 )
-TESTS = tuple(
-    sorted(
-        path.name
-        for path in (ROOT / "tests").iterdir()
-        if any(path.rglob("test_*.py")) or path.name.startswith("test_")
-        if path.name not in ("house", "live_pages", "test_benchmarks.py")
-    )
-)
-"""The tests that are run; the doctests of the changed packages as well. Those of the text of the
-code, of browsers and of the benchmarks look at no mutant."""
-
-_TESTS_OF = {
-    "chains": "method",
-    "compiled": "sim",
-    "laws": "law",
-    "mean_value": "method/mean_value",
-    "questions": "study",
-}
-"""The folder of the tests of a package beside slipstick, where it has another name."""
+WITHOUT = ("house", "live_pages", "test_benchmarks.py")
+"""Tests of the text of the code, of browsers and of the benchmarks, which look at no mutant."""
 
 _LIBRARIES = "numpy pydantic scipy.optimize scipy.stats scipy.sparse.linalg sympy yaml"
 """What children find loaded; nothing of the package itself."""
@@ -88,13 +72,18 @@ _MEMORY = 4 * 2**30
 """Of a run of tests, beside what is loaded [B]: a loop without an end may take more and more."""
 
 _TIMES, _LEAST, _COMPILE = 5, 10, 240
-"""Processor time of a run: so many times what its tests take without the change, and at least so
-many seconds; with the seconds that compiling the simulator may take."""
+"""Processor time of a run: so many times what its tests take without the change, and so many
+seconds more; with the seconds that compiling may take."""
 
 _WAIT = 600
 """Elapsed time [s] after which a run that takes no processor time is ended, without a verdict."""
 
-_MARK = "_mutant_executed"
+_COMPILED = (
+    MODELS / "slipstick_compiled" / "loop.py",
+    MODELS / "slipstick" / "queueing" / "compiled.py",
+    MODELS / "slipstick_measure" / "calibration" / "kernels.py",
+)
+"""What Numba compiles."""
 
 _PAIRS = (
     (ast.Add, ast.Sub),
@@ -111,11 +100,8 @@ OPERATORS: dict[type[ast.AST], Any] = {
     ast.Mod: ast.Mult,
 }
 
-
-Place = tuple[tuple[int, int], tuple[int, int], int]
-"""First and last position of an expression, each a line and a column, and the number of its
-mark.
-"""
+Line = tuple[str, int]
+"""The path of a module and a line of it, from 1."""
 
 
 @dataclass(frozen=True)
@@ -132,20 +118,12 @@ class Mutant:
     after: str
 
     @property
-    def begins(self) -> tuple[int, int]:
-        return self.first, self.start
-
-    @property
-    def ends(self) -> tuple[int, int]:
-        return self.last, self.end
-
-    @property
     def text(self) -> str:
         """What is replaced, with its module: what a later run knows a mutant by."""
         lines = self.path.read_text().splitlines()[self.first - 1 : self.last]
         inside = self.path.relative_to(MODELS)
         return (
-            f"{inside}: {' '.join(each.strip() for each in lines)} [{self.start}] -> {self.after}"
+            f"{inside}: {' '.join(line.strip() for line in lines)} [{self.start}] -> {self.after}"
         )
 
     def apply(self, text: str) -> str:
@@ -197,150 +175,230 @@ def valid(mutant: Mutant, text: str) -> bool:
         return False
 
 
-def marked(text: str, places: Sequence[Place]) -> str:
-    """Put marks around expressions; what cannot be marked, as in a pattern of `match`, is left
-    as it is.
-    """
-    markable_places: list[Place] = []
-    for place in places if not _parses(_inserted(text, places)) else ():
-        if _parses(_inserted(text, [*markable_places, place])):
-            markable_places.append(place)
-    return _inserted(text, markable_places or places)
+def drawn(count: int, seed: int, roots: Iterable[str]) -> tuple[list[Mutant], int]:
+    """Draw mutants of packages or modules; say of how many."""
+    paths = [
+        path for root in roots for path in sorted((MODELS / root).rglob("*.py")) or [MODELS / root]
+    ]
+    every = [mutant for path in paths for mutant in mutants(path)]
+    chosen: list[Mutant] = []
+    for mutant in random.Random(seed).sample(every, len(every)):
+        if len(chosen) < count and valid(mutant, mutant.path.read_text()):
+            chosen.append(mutant)
+    return chosen, len(every)
 
 
-def _parses(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except (SyntaxError, UnicodeDecodeError):
-        return False
-    return True
+# The lines that show that a test executes a mutant
 
 
-def _inserted(text: str, places: Sequence[Place]) -> str:
-    lines = [line.encode() for line in text.splitlines(keepends=True)]
-    edits = [(end, 0, b"))") for _, end, _ in places]
-    edits += [(start, 1, f"({_MARK}({number})or(".encode()) for start, _, number in places]
-    for (line, column), _, inside in sorted(
-        edits, reverse=True
-    ):  # from the last position back; ends stand before starts
-        lines[line - 1] = lines[line - 1][:column] + inside + lines[line - 1][column:]
-    return b"".join(lines).decode()
+def shown_by(mutant: Mutant) -> tuple[set[Line], set[Line]]:
+    """Return the lines that execute a mutant, and lines to be taken where no test has these."""
+    path, tree = str(mutant.path), ast.parse(mutant.path.read_text())
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt)
+        and node.lineno <= mutant.first
+        and mutant.last <= (node.end_lineno or 0)
+    ]
+    statement = around[-1]  # `walk` yields what is inside after what is around it
+    whole_module = {(path, line) for line in range(1, (tree.body[-1].end_lineno or 0) + 1)}
+    if mutant.path in _COMPILED or _inside_function(mutant, tree):
+        lines = {(path, line) for line in range(mutant.first, mutant.last + 1)}
+        of_statement = range(statement.lineno, (statement.end_lineno or 0) + 1)
+        if mutant.path in _COMPILED:
+            return lines, whole_module
+        return lines, {(path, line) for line in of_statement}
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        body = range(statement.body[0].lineno, (statement.end_lineno or 0) + 1)
+        return {(path, line) for line in body}, whole_module
+    names = [
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    in_class = any(isinstance(node, ast.ClassDef) for node in around)
+    used = [rf"\.{name}\b|\b{name}=" if in_class else rf"\b{name}\b" for name in names]
+    return set(_lines_with("|".join(used))) if names else set(), whole_module
 
 
-# Tests are run inside pytest, by these plugins; each ends its process, which is a fork.
+def _inside_function(mutant: Mutant, tree: ast.Module) -> bool:
+    """Return whether a change is in the body of a function, which the import does not execute."""
+    place = (mutant.first, mutant.start)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            body = node.body if isinstance(node, ast.Lambda) else node.body[0]
+            end = (node.end_lineno or 0, node.end_col_offset or 0)
+            if (body.lineno, body.col_offset) <= place < end:
+                return True
+    return False
 
 
-@dataclass(frozen=True)
-class Tried:
-    """What is known of a test: its processor time [s], and the numbers of the mutants whose
-    places it executes.
-    """
-
-    seconds: float
-    passed: bool
-    executed: frozenset[int]
+def _lines_with(pattern: str) -> Iterator[Line]:
+    for path in MODELS.rglob("*.py"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if re.search(pattern, line):
+                yield str(path), number
 
 
-class Mapping:
-    """Runs every test, and keeps what it executes."""
+class Executed:
+    """Keeps which of some lines are executed since the last start."""
 
-    def __init__(self, map_file: Path, trial_by_test: dict[str, Tried]) -> None:
-        self.kept, self.known = map_file, trial_by_test
+    def __init__(self, numbers_by_line: Mapping[Line, Sequence[int]]) -> None:
+        self.numbers_by_line = numbers_by_line
         self.seen: set[int] = set()
-        self.passed = True
-        setattr(builtins, _MARK, self.seen.add)
+        self._files = {path for path, _ in numbers_by_line}
 
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        self.passed &= not report.failed
+    def start(self) -> None:
+        """Begin anew."""
+        self.seen.clear()
+        if sys.version_info >= (3, 12):
+            if not sys.monitoring.get_tool(sys.monitoring.PROFILER_ID):
+                sys.monitoring.use_tool_id(sys.monitoring.PROFILER_ID, "mutants")
+                event = sys.monitoring.events.LINE
+                sys.monitoring.register_callback(sys.monitoring.PROFILER_ID, event, self._line)
+                sys.monitoring.set_events(sys.monitoring.PROFILER_ID, event)
+            sys.monitoring.restart_events()
+        else:
+            sys.settrace(self._traced)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        with self.kept.open("a") as file:
-            self._keep(file, "", 0.0)
-            for item in session.items:
-                if item.nodeid in self.known:
-                    continue
-                self.seen.clear()
-                self.passed, start = True, time.process_time()
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
-                self._keep(file, item.nodeid, time.process_time() - start)
-        return True
+    def stop(self) -> None:
+        """Look at no further line."""
+        if sys.version_info >= (3, 12):
+            sys.monitoring.free_tool_id(sys.monitoring.PROFILER_ID)
+        else:
+            sys.settrace(None)
 
-    def _keep(self, file: Any, test: str, seconds: float) -> None:
-        line = {
-            "test": test,
-            "seconds": seconds,
-            "passed": self.passed,
-            "executed": sorted(self.seen),
-        }
-        file.write(json.dumps(line) + "\n")
-        file.flush()
+    def _line(self, code: types.CodeType, line: int) -> Any:
+        self.seen.update(self.numbers_by_line.get((code.co_filename, line), ()))
+        return sys.monitoring.DISABLE if sys.version_info >= (3, 12) else None
+
+    def _traced(self, frame: types.FrameType, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename not in self._files:
+            return None
+        self._line(frame.f_code, frame.f_lineno)
+        return self._traced
 
 
-Tries = Callable[["Mutant | None", Sequence[str]], str]
-"""Run tests of loaded ones with a mutant, or with none; give the test that fails."""
+# Recorded inputs and tests are run inside pytest, by this plugin, which ends its process
 
 
-class Exchanging:
-    """Tries mutants inside functions, each in a fork of the process that has loaded all tests."""
+Check = Callable[[], str]
+"""Run a recorded input or a test, and return what fails, or nothing."""
 
-    def __init__(self, try_mutants: Callable[[Tries], None], source: Path) -> None:
-        self.each, self.source = try_mutants, source
-        self.items: dict[str, Any] = {}
+
+class Session:
+    """Collects the tests, and does some work with the checks by their names."""
+
+    def __init__(self, work: Callable[[Mapping[str, Check]], object]) -> None:
+        self.work = work
         self.failed = ""
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed and not self.failed:
             self.failed = report.nodeid
 
+    def pytest_collectreport(self, report: Any) -> None:
+        self.pytest_runtest_logreport(report)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self.items = {item.nodeid: item for item in session.items}
-        self.each(self._tried)
+        checks: dict[str, Check] = {}
+        for item in session.items:
+            outcomes = getattr(item, "callspec", None) and item.callspec.params.get("outcomes")  # type: ignore[attr-defined]
+            if item.nodeid.startswith(RECORDED) and outcomes:
+                for name, outcome in outcomes.items():
+                    checks[f"{INPUT}{name}"] = partial(_compared, name, outcome)
+            else:
+                checks[item.nodeid] = partial(self._run, item)
+        self.work(checks)
         return True
 
-    def _tried(self, mutant: Mutant | None, tests: Sequence[str]) -> str:
-        """Run tests in this process, which is a fork, with the code exchanged; give the test
-        that fails.
-        """
-        if mutant is not None and not exchanged(mutant, self.source):
-            return "no function found"
-        for item in (
-            self.items[test] for test in tests if test in self.items
-        ):  # the map may name tests of before
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
-            if self.failed:
-                break
+    def _run(self, item: pytest.Item) -> str:
+        self.failed = ""
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
         return self.failed
 
 
-def exchanged(mutant: Mutant, source: Path) -> int:
-    """Return the functions of a module in this process the code of the mutant; say how many there
-    are.
-    """
-    path = str(source / mutant.path.relative_to(MODELS))
-    text = mutant.path.read_text()
-    module = mutant.path.relative_to(MODELS).with_suffix("")
-    import_module(".".join(module.parts).removesuffix(".__init__"))  # which tests load when used
-    codes = list(
-        zip(
-            _codes(compile(text, path, "exec")),
-            _codes(compile(mutant.apply(text), path, "exec")),
-            strict=True,
-        )
-    )
-    new_code_by_old = {old: new for old, new in codes if old != new}
-    function_count = 0
+RECORDED, INPUT = "tests/recorded/test_recorded.py", "recorded | "
+
+
+def _compared(name: str, outcome: Any) -> str:
+    differences = import_module("tests.recorded.record").differences
+    return "".join(differences({name: outcome}))
+
+
+def _pytest(tests: Iterable[str], plugin: Session) -> None:
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    pytest.main([*options, *tests], plugins=[plugin])
+
+
+def _prepare() -> None:
+    """Let this process import the packages of this checkout, without a stored form."""
+    os.chdir(ROOT)
+    sys.path.insert(0, str(MODELS))
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONPATH"] = str(MODELS)
+
+
+class Changed(MetaPathFinder):
+    """Imports one module with a change."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.origin != str(self.mutant.path):
+            return None
+        loader = _ChangedLoader(name, str(self.mutant.path))
+        loader.mutant = self.mutant
+        return spec_from_loader(name, loader, origin=spec.origin)
+
+
+class _ChangedLoader(SourceFileLoader):
+    mutant: Mutant
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        text = self.mutant.apply(self.mutant.path.read_text())
+        return compile(text, self.path, "exec", dont_inherit=True)
+
+
+def functions() -> Mapping[str, Sequence[types.FunctionType]]:
+    """Return all functions of the packages by the paths of their modules, which are imported."""
+    for package in CHANGED:
+        for module in walk_packages([str(MODELS / package)], f"{package}."):
+            if not module.name.endswith("__main__"):
+                try:
+                    import_module(module.name)
+                except ImportError:  # of a library that is not installed
+                    continue
+    functions_by_path: dict[str, list[types.FunctionType]] = {}
     gc.unfreeze()  # the tests freeze what is collected, which is not listed then
     for collected_object in gc.get_objects():
-        if (
-            isinstance(collected_object, types.FunctionType)
-            and collected_object.__code__.co_filename == path
-            and collected_object.__code__ in new_code_by_old
-        ):
-            collected_object.__code__ = new_code_by_old[collected_object.__code__]
-            function_count += 1
-    return function_count
+        if isinstance(collected_object, types.FunctionType):
+            path = collected_object.__code__.co_filename
+            if path.startswith(str(MODELS)):
+                functions_by_path.setdefault(path, []).append(collected_object)
+    return functions_by_path
+
+
+def exchange(mutant: Mutant, candidates: Iterable[types.FunctionType]) -> int:
+    """Give functions of a module the code of the mutant; return how many there are."""
+    text, path = mutant.path.read_text(), str(mutant.path)
+    old, new = (
+        list(_codes(compile(version, path, "exec", dont_inherit=True)))
+        for version in (text, mutant.apply(text))
+    )
+    new_code_by_old = {
+        before: after for before, after in zip(old, new, strict=True) if before != after
+    }
+    count = 0
+    for function in candidates:
+        if function.__code__ in new_code_by_old:
+            function.__code__ = new_code_by_old[function.__code__]
+            count += 1
+    return count
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -350,374 +408,248 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(constant)
 
 
-def _pytest(tests: Sequence[str], plugin: object) -> int:
-    return int(
-        pytest.main(
-            ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests], plugins=[plugin]
-        )
-    )
-
-
-def apart(source: Path, limit: float, work: Callable[[], str]) -> tuple[int, str]:
-    """Do some work in a fork within a limit of processor time; give how it ended and what it
-    said.
+def apart(limit: float, work: Callable[[], object]) -> tuple[int, str]:
+    """Do some work in a fork within a limit of processor time; return how it ended and what it
+    returned.
     """
-    with tempfile.NamedTemporaryFile() as message_file:
+    with tempfile.NamedTemporaryFile() as file:
         child = os.fork()
         if not child:
-            _inside(source, limit, work, Path(message_file.name))
-        end = time.monotonic() + _WAIT if math.isfinite(limit) else math.inf
+            code = 99
+            try:
+                _limit(limit)
+                Path(file.name).write_text(str(work() or ""))
+                code = 0
+            except BaseException as error:  # noqa: BLE001  # a child reports to its parent alone
+                Path(file.name).write_text(repr(error))
+            os._exit(code)
+        end, pause = time.monotonic() + _WAIT, 0.001
         while not (ended := os.waitpid(child, os.WNOHANG))[0]:
-            if time.monotonic() > end:
+            if math.isfinite(limit) and time.monotonic() > end:
                 os.kill(child, signal.SIGKILL)
-            time.sleep(0.005)
-        return os.waitstatus_to_exitcode(ended[1]), Path(message_file.name).read_text()
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        return os.waitstatus_to_exitcode(ended[1]), Path(file.name).read_text()
 
 
-def _inside(source: Path, limit: float, work: Callable[[], str], message_path: Path) -> NoReturn:
-    """Work in this fork, and end it."""
+def _limit(limit: float) -> None:
+    """Limit the processor time and the memory of this fork, and let it print nothing."""
     if math.isfinite(limit):
         # The soft limit sends SIGXCPU; at the hard one, which must be above it, Linux sends
         # SIGKILL.
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
-        memory = (
-            int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + _MEMORY
-        )
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        memory = pages * resource.getpagesize() + _MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-    os.chdir(ROOT)
-    os.environ["PYTHONPATH"] = str(source)
-    quiet = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(quiet, stream)
-    code = 0
-    try:
-        message_path.write_text(work())
-    except BaseException as error:  # noqa: BLE001  # a child reports to its parent alone
-        message_path.write_text(repr(error))
-        code = 99
-    os._exit(code)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+        quiet = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(quiet, stream)
 
 
-def fresh(source: Path) -> None:
-    """Let this process import the package from a copy of the sources."""
-    sys.path.insert(0, str(source))
-    sys.dont_write_bytecode = True
-
-
-def _compiled(source: Path) -> str:
-    """Compile the simulator, so that it is found by what comes after."""
-    fresh(source)
-    setattr(builtins, _MARK, lambda number: None)
-    solve = import_module("slipstick").solve
-    settings = import_module("slipstick.sim.settings").Simulation(kernel="compiled", cycles=100)
-    return type(solve("lock-and-bus", method="simulation", simulation=settings)).__name__
-
-
-@dataclass
+@dataclass(frozen=True)
 class Trial:
-    """A drawn sample of mutants, the map of the tests, and the results so far."""
+    """A drawn sample of mutants, the tests that are run, and the folder of the map and results."""
 
     folder: Path
-    asked: Sequence[str]
-    mutants: list[Mutant]
+    mutants: Sequence[Mutant]
+    tests: Sequence[str]
     most: float
-    tried: range
-    compiling: bool
-    known: dict[str, Tried] = field(default_factory=dict)
-    at_import: frozenset[int] = frozenset()
-    results: dict[str, str] = field(default_factory=dict)
-    out: int = field(default_factory=lambda: os.dup(1))
-    _sound: dict[str, bool] = field(default_factory=dict)
+    workers: int
+    out: int
+    is_short: bool = False
 
-    def read(self, retry: bool) -> None:
-        """Read what earlier runs found of the same sources."""
-        for line in _lines(self.folder / "map.jsonl"):
-            if line["test"]:
-                self.known[line["test"]] = Tried(
-                    line["seconds"], line["passed"], frozenset(line["executed"])
-                )
-            else:
-                self.at_import |= frozenset(line["executed"])
-        results = self.folder / "results.jsonl"
-        if retry:
-            killed = [line for line in _lines(results) if verdict(line["by"]) == "killed"]
-            results.write_text("".join(f"{json.dumps(line)}\n" for line in killed))
-        for line in _lines(results):
-            self.results[line["mutant"]] = line["by"]
+    def say(self, text: str) -> None:
+        """Print a line, past what pytest keeps of the output."""
+        os.write(self.out, f"{text}\n".encode())
 
-    def measure(self) -> None:
-        """Run the tests once with marks, and keep what each executes."""
-        source = self._copied("marked")
-        for path in {*(mutant.path for mutant in self.mutants), *_CALLERS.values()}:
-            if path not in _COMPILED:
-                module = _used(path)
-                text = path.read_text()
-                places = [(*place, module) for place in _returned(text)]
-                places += [
-                    (mutant.begins, mutant.ends, number)
-                    for number, mutant in enumerate(self.mutants)
-                    if mutant.path == path
-                ]
-                (source / path.relative_to(MODELS)).write_text(marked(text, places))
+    def read(self, name: str) -> list[Any]:
+        """Read the map or the results, as far as they are."""
+        path = self.folder / f"{name}.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
-        def work() -> str:
-            fresh(source)
-            setattr(builtins, _MARK, lambda number: None)
-            os.environ["PYTHONPATH"] = str(MODELS)  # other processes do not know the marks
-            return str(_pytest(self.asked, Mapping(self.folder / "map.jsonl", self.known)))
+    def keep(self, name: str, **line: object) -> None:
+        """Add a line to the map or the results."""
+        with (self.folder / f"{name}.jsonl").open("a") as file:
+            file.write(f"{json.dumps(line)}\n")
 
-        if not self.known and self.compiling:
-            _told("compiled", apart(source, math.inf, partial(_compiled, source)))
-        status = apart(source, math.inf, work)
-        _told("map", status)
-        self.read(False)
-        if not self.known:
-            sys.exit("the tests were not run: no mutant has a verdict")
-
-    def tests(self, number: int) -> list[str]:
-        """List the tests for a mutant: those that execute its place, then others of their files,
-        of its module, of its folder.
-        """
-        sound = {name: test for name, test in self.known.items() if test.passed}
-        place = {name for name, test in sound.items() if number in test.executed}
-        files = {name.partition("::")[0] for name in place}
-        mates = {name for name in sound if name.partition("::")[0] in files} - place
-        path = self.mutants[number].path
-        module = _used(_CALLERS.get(path, path))
-        users = {name for name, test in sound.items() if module in test.executed} - place - mates
-        package, *folders = path.relative_to(MODELS).parts
-        beside = package.removeprefix("slipstick_")
-        folder = f"tests/{folders[0] if beside == package else _TESTS_OF.get(beside, beside)}/"
-        tests_of_folder = (
-            {name for name in sound if name.startswith(folder)} - place - mates - users
-        )
-        chosen: list[str] = []
-        seconds_left = self.most
-        for group in (
-            place,
-            mates if number not in self.at_import else set(),
-            users,
-            tests_of_folder,
-        ):
-            for name in sorted(group, key=lambda test: (sound[test].seconds, test)):
-                seconds_left -= sound[name].seconds
-                if seconds_left < 0 and chosen:
-                    return chosen
-                chosen.append(name)
-        return chosen
+    def results(self) -> dict[int, str]:
+        """Return what killed each mutant that was tried, or nothing."""
+        return {line["mutant"]: line["by"] for line in self.read("results")}
 
     def run(self) -> None:
-        """Try each mutant that has no result: first by exchange of the code, then what is left
-        by new imports.
-        """
-        todo = [number for number in self.tried if self.mutants[number].text not in self.results]
-        source = self._copied("models")
-        if todo and self.compiling:
-            _told("compiled", apart(source, math.inf, partial(_compiled, source)))
-        inside = [number for number in todo if not self._imported(number)]
-        if inside:
+        """Make the map, and try each mutant that has no result."""
+        numbers_by_line: dict[Line, list[int]] = {}
+        for number, mutant in enumerate(self.mutants):
+            for place, lines in enumerate(shown_by(mutant)):
+                for line in lines:
+                    numbers_by_line.setdefault(line, []).append(number + place * len(self.mutants))
+        executed = Executed(numbers_by_line)
 
-            def work() -> str:
-                fresh(source)
-                return str(
-                    _pytest(
-                        self.asked,
-                        Exchanging(lambda tried: self._each(inside, source, tried), source),
-                    )
+        def work() -> None:
+            _prepare()
+            executed.start()
+            _pytest(self.tests, Session(partial(self._in_session, executed)))
+
+        _, failed = apart(math.inf, work)
+        if failed or not self.read("map"):
+            sys.exit(f"the tests were not run: no mutant has a verdict {failed}")
+        chosen = self.chosen()
+        results = self.results()
+        for number, mutant in enumerate(self.mutants):
+            if number not in results and number in chosen:
+                self._keep_result(
+                    number, self._judged(number, chosen[number], partial(_anew, mutant))
                 )
 
-            _told("tries", apart(source, math.inf, work))
-            self.read(False)
-        for number in todo:
-            if (
-                self.mutants[number].text not in self.results
-                or self.results[self.mutants[number].text] == "no function found"
-            ):
-                self._anew(number, source)
+    def _in_session(self, executed: Executed, checks: Mapping[str, Check]) -> None:
+        """Make the map, and try the changes inside functions, in a process with all tests."""
+        at_import = set(executed.seen)
+        known = {line["check"] for line in self.read("map")}
+        todo = [name for name in checks if name not in known]
+        if not self.is_short:  # otherwise each fork would load the compiled simulator
+            slipstick = import_module("slipstick")
+            settings = slipstick.Simulation(kernel="compiled", cycles=100)
+            slipstick.solve("lock-and-bus", method="simulation", simulation=settings)
+        self._share(lambda worker: self._map(executed, checks, todo[worker :: self.workers]))
+        executed.stop()
+        self.keep("map", check="", seconds=0.0, passed=True, executed=sorted(at_import))
+        chosen, results, functions_by_path = self.chosen(), self.results(), functions()
+        inside = [
+            number
+            for number, mutant in enumerate(self.mutants)
+            if number not in results and number in chosen and mutant.path not in _COMPILED
+            if _inside_function(mutant, ast.parse(mutant.path.read_text()))
+        ]
 
-    def _imported(self, number: int) -> bool:
-        """Return whether a place is executed by an import, or compiled."""
-        return (
-            number in self.at_import
-            or self.mutants[number].path in _COMPILED
-            or self.mutants[number].path.name == "plan.py"
-        )
+        def tried(mutant: Mutant | None, names: Sequence[str], source: str) -> str:
+            if mutant and not exchange(mutant, functions_by_path.get(source, ())):
+                return NO_FUNCTION
+            return next((name for name in names if checks[name]()), "")
 
-    def _each(self, numbers: Sequence[int], source: Path, tried: Tries) -> None:
-        for number in numbers:
-            self._keep(number, self._judged(source, number, 0.0, tried))
+        def judge(worker: int) -> None:
+            for number in inside[worker :: self.workers]:
+                mutant = self.mutants[number]
+                names = {name: time for name, time in chosen[number].items() if name in checks}
 
-    def _anew(self, number: int, source: Path) -> None:
-        """Try a mutant by new imports."""
-        path = self.mutants[number].path
-        place, text = source / path.relative_to(MODELS), path.read_text()
+                def run(names: Sequence[str], changed: bool, mutant: Mutant = mutant) -> str:
+                    return tried(mutant if changed else None, names, str(mutant.path))
 
-        def run(mutant: Mutant | None, tests: Sequence[str]) -> str:
-            place.write_text(mutant.apply(text) if mutant else text)
-            fresh(source)
-            first_failure = Telling()
-            code = _pytest(
-                ["--pyargs", *dict.fromkeys(_runnable(test) for test in tests)], first_failure
+                by = self._judged(number, names, run)
+                if by != NO_FUNCTION and (by or number not in at_import):
+                    self._keep_result(number, by)
+
+        self._share(judge)
+
+    def _share(self, work: Callable[[int], None]) -> None:
+        """Do the work of each worker in a fork."""
+        children = []
+        for worker in range(self.workers):
+            child = os.fork()
+            if not child:
+                try:
+                    work(worker)
+                except BaseException as error:  # noqa: BLE001  # it has no other place to go
+                    self.say(f"worker {worker}: {error!r}")
+                os._exit(0)
+            children.append(child)
+        for child in children:
+            os.waitpid(child, 0)
+
+    def _map(self, executed: Executed, checks: Mapping[str, Check], names: Iterable[str]) -> None:
+        """Run each check once, and keep what it executes."""
+        for name in names:
+            executed.start()
+            start = time.process_time()
+            failed = checks[name]()
+            seconds = time.process_time() - start
+            numbers = sorted(executed.seen)
+            self.keep("map", check=name, seconds=seconds, passed=not failed, executed=numbers)
+
+    def chosen(self) -> dict[int, dict[str, float]]:
+        """Return the checks of each mutant in their order, with their processor time [s]: recorded
+        inputs before tests, the quickest first, up to the limit.
+        """
+        seconds_by_number: dict[int, dict[str, float]] = {}
+        for line in self.read("map"):
+            if line["passed"] and line["check"]:
+                for number in line["executed"]:
+                    seconds_by_number.setdefault(number, {})[line["check"]] = line["seconds"]
+        chosen = {}
+        for number in range(len(self.mutants)):
+            seconds = seconds_by_number.get(number) or seconds_by_number.get(
+                number + len(self.mutants), {}
             )
-            return first_failure.failed or (
-                f"pytest ended with {code}" if code not in (0, 5) else ""
-            )
+            names = sorted(seconds, key=lambda name: (not name.startswith(INPUT), seconds[name]))
+            totals = accumulate(seconds[name] for name in names if not name.startswith(INPUT))
+            inputs = [name for name in names if name.startswith(INPUT)]
+            count = len(inputs) + max(1, sum(total <= self.most for total in totals))
+            chosen[number] = {name: seconds[name] for name in names[:count]}
+        return chosen
 
-        try:
-            compiles = path in _COMPILED or "sim" in path.parts
-            killer = self._judged(source, number, _COMPILE if compiles else 0.0, run)
-        finally:
-            shutil.copy2(path, place)
-        self._keep(number, killer)
-
-    def _judged(self, source: Path, number: int, more: float, run: Tries) -> str:
-        """Run tests against a mutant; say what killed it, or nothing."""
-        tests = self.tests(number)
-        while tests:
-            limit = max(_LEAST, _TIMES * sum(self.known[test].seconds for test in tests)) + more
-            code, failed_test = apart(source, limit, partial(run, self.mutants[number], tests))
+    def _judged(
+        self,
+        number: int,
+        seconds: Mapping[str, float],
+        run: Callable[[Sequence[str], bool], str],
+    ) -> str:
+        """Run checks against a mutant; return what killed it, or nothing."""
+        names = list(seconds)
+        more = _LEAST + (_COMPILE if self.mutants[number].path in _COMPILED else 0)
+        while names:
+            limit = _TIMES * sum(seconds[name] for name in names) + more
+            code, by = apart(limit, partial(run, names, True))
             if code == -signal.SIGXCPU:
                 return f"over {limit:.0f} s of processor time"
-            if code:
-                return f"unknown: ended with {code} {failed_test}"
-            if failed_test in tests and failed_test not in self._sound:
-                self._sound[failed_test] = apart(
-                    source, 120 + more, partial(run, None, [failed_test])
-                ) == (0, "")
-            if failed_test not in tests or self._sound[failed_test]:
-                return failed_test
-            tests = [test for test in tests if test != failed_test]
+            if code and code != 99:
+                return f"{UNKNOWN}: ended with {code}"
+            if not by or by not in names or not apart(limit, partial(run, [by], False))[1]:
+                return by
+            names.remove(by)
         return ""
 
-    def _keep(self, number: int, by: str) -> None:
+    def _keep_result(self, number: int, by: str) -> None:
         mutant = self.mutants[number]
-        self.results[mutant.text] = by
-        with (self.folder / "results.jsonl").open("a") as file:
-            file.write(json.dumps({"mutant": mutant.text, "line": mutant.first, "by": by}) + "\n")
-        line = f"{number:4} {verdict(by):8} {mutant.text}" + f"\n     by {by[:110]}" * bool(by)
-        os.write(self.out, f"{line}\n".encode())
-
-    def _copied(self, name: str) -> Path:
-        source = self.folder / name
-        shutil.rmtree(source, ignore_errors=True)
-        shutil.copytree(ROOT / "models", source, ignore=shutil.ignore_patterns("__pycache__"))
-        for shipped in ("specs", "tests", "reports"):  # what a checkout has beside its sources
-            if not (link := self.folder / shipped).is_symlink():
-                link.symlink_to(ROOT / shipped)
-        return source
+        self.keep("results", mutant=number, line=mutant.first, text=mutant.text, by=by)
+        self.say(
+            f"{number:4} {verdict(by):8} line {mutant.first} of {mutant.text}\n     {by[:150]}"
+        )
 
 
-class Telling:
-    """Keeps the first test that fails, or what cannot be imported."""
+def _anew(mutant: Mutant, names: Sequence[str], changed: bool) -> str:
+    """Run checks by new imports; return the first that fails."""
+    _prepare()
+    if changed:
+        sys.meta_path.insert(0, Changed(mutant))
+    if mutant.path in _COMPILED:  # what was compiled without the change is not to be found
+        cache = import_module("numba.core.caching").FunctionCache
+        cache.load_overload = cache.save_overload = lambda *arguments: None
+    found: list[str] = []
 
-    def __init__(self) -> None:
-        self.failed = ""
+    def work(checks: Mapping[str, Check]) -> None:
+        for name in names:
+            if name in checks and checks[name]():
+                found.append(name)
+                return
 
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed and not self.failed:
-            self.failed = report.nodeid
-
-    def pytest_collectreport(self, report: Any) -> None:
-        if report.failed and not self.failed:
-            self.failed = f"the import of {report.nodeid}"
-
-
-def _told(work_name: str, ended: tuple[int, str]) -> None:
-    print(f"{work_name}: status {ended[0]} {ended[1]}", flush=True)
-
-
-def _runnable(test: str) -> str:
-    """Return what pytest is asked for: of a doctest, whose identity it does not take, the
-    module.
-    """
-    if test.startswith("tests/"):
-        return test
-    name = test.partition("::")[2]
-    while (
-        "." in name
-        and not (path := MODELS.joinpath(*name.split("."))).is_dir()
-        and not path.with_suffix(".py").is_file()
-    ):
-        name = name.rpartition(".")[0]
-    return name
+    inputs = [name for name in names if name.startswith(INPUT)]
+    files = dict.fromkeys(name.partition("::")[0] for name in names if name not in inputs)
+    for tests in ([RECORDED] if inputs else [], list(files)):
+        session = Session(work)
+        if tests and not found:
+            _pytest(tests, session)
+            if session.failed and not found:
+                return f"the import of {session.failed}"
+    return found[0] if found else ""
 
 
-_NO_VERDICT = ("unknown", "pytest ended", "no function found")
+UNKNOWN, NO_FUNCTION = "unknown", "no function found"
 
 
 def verdict(by: str) -> str:
     """Return what a result means."""
-    return "SURVIVES" if not by else "unknown" if by.startswith(_NO_VERDICT) else "killed"
-
-
-_COMPILED = (
-    MODELS / "slipstick_compiled" / "loop.py",
-    MODELS / "slipstick" / "queueing" / "compiled.py",
-    MODELS / "slipstick_measure" / "calibration" / "kernels.py",
-)
-"""What Numba compiles, which knows no marks."""
-
-_CALLERS = {
-    _COMPILED[0]: MODELS / "slipstick_compiled" / "kernel.py",
-    _COMPILED[2]: MODELS / "slipstick_measure" / "calibration" / "timing.py",
-}
-"""What calls a compiled module, and has marks in its place."""
-
-
-def _used(path: Path) -> int:
-    """Return the number of the mark that a module is used."""
-    return -1 - sorted(MODELS.rglob("*.py")).index(path)
-
-
-def _returned(text: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """List the places of the values that functions return, which show that a test uses a module."""
-    values = [
-        node.value
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Return) and node.value is not None
-    ]
-    return [
-        ((value.lineno, value.col_offset), (value.end_lineno or 0, value.end_col_offset or 0))
-        for value in values
-    ]
-
-
-def _lines(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def asked_tests(folders: Sequence[str], with_examples: bool) -> list[str]:
-    """Return the arguments of pytest for folders of tests and the doctests of the packages."""
-    examples = ["--pyargs", *(folder.replace("/", ".") for folder in CHANGED)]
-    return [
-        *(str(ROOT / "tests" / folder) for folder in folders),
-        *(examples if with_examples else ()),
-    ]
-
-
-def drawn(options: argparse.Namespace) -> tuple[list[Mutant], int]:
-    """Draw mutants; say of how many."""
-    roots = (
-        options.under
-        if options.under
-        else ["slipstick/queueing/routes.py"]
-        if options.short
-        else CHANGED
-    )
-    paths = [
-        path for root in roots for path in sorted((MODELS / root).rglob("*.py")) or [MODELS / root]
-    ]
-    every = [mutant for path in paths for mutant in mutants(path)]
-    order = random.Random(options.seed).sample(every, len(every))
-    chosen: list[Mutant] = []
-    for mutant in order:
-        if len(chosen) < (1 if options.short else options.count) and valid(
-            mutant, mutant.path.read_text()
-        ):
-            chosen.append(mutant)
-    return chosen, len(every)
+    return "SURVIVES" if not by else "unknown" if by.startswith(UNKNOWN) else "killed"
 
 
 def main() -> int:
@@ -726,75 +658,50 @@ def main() -> int:
     arguments.add_argument("--count", type=int, default=200)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument(
-        "--most", type=float, default=20.0, help="tests for a mutant take at most this together [s]"
+        "--most", type=float, default=60.0, help="tests for a mutant take at most this together [s]"
     )
     arguments.add_argument(
         "--under",
         nargs="*",
-        default=[],
+        default=CHANGED,
         help="folders or modules below models/, instead of the changed packages",
     )
-    arguments.add_argument("--tests", nargs="*", default=TESTS, help="folders of tests")
+    arguments.add_argument("--tests", nargs="*", help="instead of the tests of the sample")
     arguments.add_argument("--folder", type=Path, help="where the map and the results are kept")
-    arguments.add_argument(
-        "--parts", type=int, default=1, help="the drawn mutants in so many parts"
-    )
-    arguments.add_argument("--part", type=int, default=1, help="try the mutants of this part")
-    arguments.add_argument(
-        "--quick",
-        action="store_true",
-        help="without the doctests and without a compiled simulator, for tests that use none",
-    )
-    arguments.add_argument(
-        "--retry",
-        action="store_true",
-        help="try what was not killed again, with all tests of today",
-    )
+    arguments.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     arguments.add_argument(
         "--short", action="store_true", help="a mutant of one module, by its doctests"
     )
     options = arguments.parse_args()
+    if options.short:
+        options.count, options.workers = 1, 1
+        options.under, options.tests = ("slipstick/queueing/routes.py",), None
     for name in _LIBRARIES.split():
         import_module(name)
-    chosen, existing = drawn(options)
-    with tempfile.TemporaryDirectory() as place:
-        # Of one name for one sample of one text of the sources: what was compiled there is found
-        # again.
-        sources = sha256("".join(mutant.text for mutant in chosen).encode()).hexdigest()[:12]
-        folder = (options.folder or Path(place)).resolve() / sources
-        folder.mkdir(parents=True, exist_ok=True)
-        tests = (
-            ["--pyargs", "slipstick.queueing.routes"]
-            if options.short
-            else asked_tests(options.tests, not options.quick)
-        )
-        part_size = math.ceil(len(chosen) / options.parts)
-        tried = range(len(chosen))[(options.part - 1) * part_size : options.part * part_size]
-        compiling = not (options.short or options.quick)
-        trial = Trial(folder, tests, chosen, options.most, tried, compiling)
-        trial.read(options.retry)
-        trial.measure()
-        trial.run()
-    by = {
-        verdict: [
-            mutant
-            for mutant in (chosen[number] for number in tried)
-            if verdict_of(trial, mutant) == verdict
-        ]
-        for verdict in ("killed", "SURVIVES", "unknown")
-    }
-    print(
-        f"{len(by['killed'])} of {len(tried)} mutants killed"
-        f" ({len(by['killed']) / len(tried):.0%}), {len(by['unknown'])} without a verdict, of"
-        f" {existing:,} there are; not killed:"
+    ignored = [f"--ignore=tests/{name}" for name in WITHOUT]
+    tests = options.tests or (
+        ["models/slipstick/queueing/routes.py"] if options.short else ["tests", "models", *ignored]
     )
-    for mutant in by["SURVIVES"] + by["unknown"]:
-        print(f"  line {mutant.first} of {mutant.text}")
+    chosen, existing = drawn(options.count, options.seed, options.under)
+    with tempfile.TemporaryDirectory() as place:
+        folder = (options.folder or Path(place)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        trial = Trial(
+            folder, chosen, tests, options.most, options.workers, os.dup(1), options.short
+        )
+        trial.run()
+        results = trial.results()
+    verdicts = [verdict(results.get(number, "")) for number in range(len(chosen))]
+    print(
+        f"{verdicts.count('killed')} of {len(chosen)} mutants killed"
+        f" ({verdicts.count('killed') / len(chosen):.0%}), {verdicts.count('unknown')} without a"
+        f" verdict, of {existing:,} there are; up to {options.most:g} s of tests for each, after"
+        " the recorded inputs; not killed:"
+    )
+    for mutant, judged in zip(chosen, verdicts, strict=True):
+        if judged != "killed":
+            print(f"  line {mutant.first} of {mutant.text}")
     return 0
-
-
-def verdict_of(trial: Trial, mutant: Mutant) -> str:
-    return verdict(trial.results.get(mutant.text, "unknown"))
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ from tests.recorded.further import (
     promises,
 )
 from tests.recorded.generated import CREATED
+from tests.recorded.written import written, written_names
 from tests.shelf.shelf import cases
 
 __all__ = ["Outcome", "candidates", "outcome"]
@@ -365,8 +366,9 @@ def _evaluated(rest: str) -> Outcome:
 
 
 def _created(kind: str, rest: str, folder: Path) -> Outcome:
-    commands, files = CREATED[kind][1](rest)
+    commands, files = (CREATED[kind][1] if kind in CREATED else written)(rest)
     for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     return _printed(commands.split(" && "))
 
@@ -460,6 +462,7 @@ _LISTED: Mapping[str, Callable[[], Iterator[str]]] = {
     "law": laws_at_points,
     "promise": promises,
     "shipped": commands_of_shipped,
+    "written": written_names,
     **{kind: names for kind, (names, _) in CREATED.items()},
 }
 _KINDS: Mapping[str, Callable[[str, Path], Outcome]] = {
@@ -473,5 +476,5 @@ _KINDS: Mapping[str, Callable[[str, Path], Outcome]] = {
     "law": lambda rest, _: summed(0, numbers_of_law(rest)),
     "promise": lambda rest, _: summed(0, numbers_of_promise(rest)),
     "shipped": _shipped,
-    **{kind: partial(_created, kind) for kind in CREATED},
+    **{kind: partial(_created, kind) for kind in (*CREATED, "written")},
 }
