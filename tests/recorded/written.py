@@ -1,7 +1,7 @@
-"""Commands and files that other tests write, so that all that comes of them is recorded: those tests
-look at a part of it.
+"""Commands and files that other tests write, so that all that comes of them is recorded.
 
-They are copies: what they hold stays as it is when the tests are changed.
+The tests look at a part of it. They are copies: what they hold stays as it is when the tests are
+changed.
 """
 
 from __future__ import annotations
