@@ -137,7 +137,7 @@ def _model_of_passes(
 
 ADAPTIVE = Program(
     NAME,
-    "An adaptive solver of the Euler equations, its tree shared out by a monitor",
+    "An adaptive solver of the Euler equations, with a monitor that distributes its tree",
     "Lucier, SIGMETRICS 1988; the solver is ours: Sod's tube, HLL flux, refinement by second"
     " differences",
     (
