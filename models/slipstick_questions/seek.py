@@ -4,6 +4,7 @@ stops holding.
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from slipstick.answer import Answer, Value
 from slipstick.errors import (
     DoubtfulRates,
+    LongWork,
     Problem,
     SpecError,
     UnknownNameError,
@@ -22,6 +24,7 @@ from slipstick.errors import (
 )
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, late_pattern, np
+from slipstick.limits import ANNOUNCE, ANNOUNCED
 from slipstick.report.formatting import (
     NO_ENDS,
     NOTHING,
@@ -151,6 +154,9 @@ class ConditionSearch:
     undecided : first and last place of each further stretch where an estimate does not tell whether
         it holds
     longer : the longest run that was to decide, as a multiple of the first
+    events_left_out : events of the next longer run that was not made, because all longer runs
+        together would have had more than `most_events`; 0 where all that could decide were made
+    most_events : of all longer runs together
     means : the condition in its author's words
     first_places : the places that were looked at first, and how each was computed
     curves : both sides of the condition at all places
@@ -189,6 +195,8 @@ class ConditionSearch:
     unanswered: tuple[UnansweredPlaces, ...] = ()
     saturated: tuple[tuple[float, float, str], ...] = ()
     longer: float = 1.0
+    events_left_out: float = 0.0
+    most_events: float = math.inf
     means: str = ""
     first_places: tuple[Sequence[float], Provenance] = field(
         default=((), Provenance([], [])), repr=False
@@ -596,6 +604,10 @@ def _worse_provenance(own: Provenance, base: Provenance) -> Provenance:
         {**base.errors, **own.errors},
         {**base.left_out, **own.left_out},
         {**base.checks, **own.checks},
+        {
+            index: base.events.get(index, 0) + own.events.get(index, 0)
+            for index in sorted(base.events.keys() | own.events.keys())
+        },
     )
 
 
@@ -1189,6 +1201,17 @@ LONGEST_RUN_FACTOR = 64.0
 LARGEST_EFFORT_FACTOR = 16.0
 """The effort that all longer runs may take together, as a multiple of that of the first search."""
 
+LARGEST_EVENTS_FACTOR = 4.0
+"""The events that all longer runs and further places may take together, as a multiple of the events
+that one simulation may take: a minute with the default of 15 million.
+"""
+
+_RESERVED_FOR_PLACES = 0.5
+"""Part of these events that longer runs leave to the places between, before those are solved."""
+
+_SECONDS_PER_EVENT = 1e-6
+"""Estimated processor time of an event [s]: 0.2 to 1 us by the compiled kernel, as measured."""
+
 
 def _search_case(case_search: _CaseSearch) -> ConditionSearch:
     """Solve a case at places of a range, and between neighbouring places that differ. Return where
@@ -1231,6 +1254,8 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         unanswered=tuple(_unanswered_stretches(places, has_answers, holds)),
         saturated=tuple(_saturated_stretches(case_search, searched_places)),
         longer=searched_places.longest_run,
+        events_left_out=searched_places.events_left_out,
+        most_events=_most_events(case_search),
         means=case_search.spec.title,
         first_places=searched_places.first_places,
         curves=_curves_of_sides(case_search, searched_places, nearest or 0),
@@ -1289,12 +1314,14 @@ class _SearchedPlaces(NamedTuple):
     columns : of the answers at them
     longest_run : of a simulation, as a multiple of a first run [1]
     first_places : those of the first look, and how their answers were computed
+    events_left_out : events of the next longer run, which was beyond the limit; 0 if none was
     """
 
     places: Array
     columns: Mapping[str, Array]
     longest_run: float
     first_places: tuple[list[float], Provenance]
+    events_left_out: float = 0.0
 
 
 def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
@@ -1315,13 +1342,21 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
         or (not case_search.has_only_places and has_answer.any() and not has_answer.all())
     ):
         return _SearchedPlaces(places, columns, 1.0, first_places)
-    refinement = _SearchRefinement(case_search, places, columns)
-    refinement.decide()
+    refinement = _SearchRefinement(case_search, places, table)
+    finds_further_places = case_search.is_whole or not case_search.has_only_places
+    refinement.decide(_RESERVED_FOR_PLACES if finds_further_places else 0.0)
     refinement.bisect()
     if case_search.is_whole:
         refinement.decide()
     longest_run = float(refinement.run_factors.max())
-    return _SearchedPlaces(refinement.places, refinement.columns, longest_run, first_places)
+    return _SearchedPlaces(
+        refinement.places,
+        refinement.columns,
+        longest_run,
+        first_places,
+        # Of continuous values some next to a change are undecided, however long the runs.
+        refinement.events_left_out if case_search.has_only_places or case_search.is_whole else 0.0,
+    )
 
 
 def _changes_and_undecided(
@@ -1499,6 +1534,11 @@ the response of an open station there is 1e9 services.
 """
 
 
+def _most_events(case_search: _CaseSearch) -> float:
+    """Return how many events all longer runs and further places of a search may have together."""
+    return LARGEST_EVENTS_FACTOR * case_search.case.built.options.simulation.events
+
+
 class _SearchRefinement:
     """Refinement of a search by longer runs and further places, within a limit of effort; for
     simulated answers, whole numbers, and neighbours of places without an answer.
@@ -1508,27 +1548,57 @@ class _SearchRefinement:
     says; few lengths are tried.
     """
 
-    def __init__(
-        self, case_search: _CaseSearch, places: Array, columns: Mapping[str, Array]
-    ) -> None:
+    def __init__(self, case_search: _CaseSearch, places: Array, table: PointTable) -> None:
         self.case_search = case_search
         self.places = places
-        self.columns = dict(columns)
+        self.columns = dict(table.columns)
         self.run_factors = np.ones(len(places))
+        events_by_row = table.provenance.events
+        self.events_per_length = np.array([events_by_row.get(row, 0) for row in range(len(places))])
         self.remaining_effort = LARGEST_EFFORT_FACTOR * len(places)
+        self.remaining_events = _most_events(case_search)
+        self.events_left_out = 0.0
+        self._is_announced = False
 
-    def decide(self) -> None:
+    def decide(self, reserved_part: float = 0.0) -> None:
         """Extend undecided runs, each time the one that needs the least additional length, as long
-        as one can be decided within the limits of length and effort.
+        as one can be decided within the limits of length, effort and events.
+
+        Parameters
+        ----------
+        reserved_part : part of all events that is left for later
         """
+        events_reserved = reserved_part * _most_events(self.case_search)
         while True:
             needed_lengths = self._needed_run_lengths()
-            index = int(np.argmin(needed_lengths))
-            if needed_lengths[index] > min(LONGEST_RUN_FACTOR, self.remaining_effort):
+            can_be_made = needed_lengths <= min(LONGEST_RUN_FACTOR, self.remaining_effort)
+            needed_events = np.where(can_be_made, needed_lengths, 0.0) * self.events_per_length
+            is_within_limit = needed_events <= self.remaining_events - events_reserved
+            is_affordable = can_be_made & is_within_limit
+            # What is decided, or can never be, needs no events here.
+            self.events_left_out = float(min(needed_events[~is_within_limit], default=0.0))
+            if not is_affordable.any():
                 return
+            self._announce(float(needed_events[is_affordable].sum()), events_reserved)
+            index = int(np.argmin(np.where(is_affordable, needed_lengths, np.inf)))
             self._simulate_at(
                 index, float(self.places[index]), float(needed_lengths[index]), is_new=False
             )
+
+    def _announce(self, needed_events: float, events_reserved: float) -> None:
+        """Announce once how long the longer runs may take, by their events."""
+        most_events = min(needed_events, self.remaining_events - events_reserved)
+        seconds = most_events * _SECONDS_PER_EVENT
+        announce = ANNOUNCE.get()
+        if announce is None or seconds <= ANNOUNCED or self._is_announced:
+            return
+        self._is_announced = True
+        text = (
+            f"{self.case_search.name}: longer simulations are to decide where"
+            f" {self.case_search.condition.text}, with up to {most_events:,.0f} events: about"
+            f" {seconds:,.0f} s of processor time"
+        )
+        announce(LongWork(text, seconds=seconds))
 
     def _needed_run_lengths(self) -> Array:
         """Return the run length that would decide each undecided place, as a multiple of the case's
@@ -1565,6 +1635,9 @@ class _SearchRefinement:
             index = int(np.argmax(gaps))
             run_factor = float(self.run_factors[index : index + 2].min())
             if gaps[index] <= 0.0 or run_factor > self.remaining_effort:
+                return
+            needed_events = run_factor * self.events_per_length[index : index + 2].max()
+            if needed_events > self.remaining_events:
                 return
             middle = float(self.places[index : index + 2].mean())
             self._simulate_at(
@@ -1615,10 +1688,14 @@ class _SearchRefinement:
             return np.insert(column if is_new else np.delete(column, index), index, value)
 
         self.remaining_effort -= run_factor
-        columns = self.case_search.columns(np.array([place]), run_factor)
-        self.places, self.run_factors = (
+        table = self.case_search.solve(np.array([place]), run_factor)
+        events = table.provenance.events.get(0, 0)
+        self.remaining_events -= events
+        columns = table.columns
+        self.places, self.run_factors, self.events_per_length = (
             with_value(self.places, place),
             with_value(self.run_factors, run_factor),
+            with_value(self.events_per_length, events / run_factor),
         )
         self.columns = {
             name: with_value(column, columns.get(name, [np.nan])[0])
@@ -2088,14 +2165,23 @@ def search_text(search: ConditionSearch) -> str:
 
 
 def _longer_runs_clause(search: ConditionSearch) -> str:
-    """Return a clause on the longest simulation that was needed; empty if none was longer than the
-    first.
+    """Return a clause on the longest simulation that was needed, and on the next one, which was not
+    made; empty if none was longer than the first.
     """
-    return (
+    longest_text = (
         f"; runs up to {search.longer:g} times as long were made to decide"
         if search.longer > 1
         else ""
     )
+    left_out_text = (
+        f"; a run of about {float(f'{search.events_left_out:.2g}'):,.0f} events may decide further,"
+        f" but all longer runs have at most {search.most_events:,.0f}: a larger step has less to"
+        " decide, a smaller simulation.precision makes all runs longer, and a larger"
+        " simulation.events allows more"
+        if search.events_left_out
+        else ""
+    )
+    return f"{longest_text}{left_out_text}"
 
 
 def _trend_clause(search: ConditionSearch) -> str:

@@ -197,6 +197,7 @@ class Solution:
     left_out : losses of the model's import by name, and what each changes
     estimates : what the model takes in the mean, for which no answer is exact
     checks : what a second road says of answers, by the number of the point
+    events : of the simulation, by the number of the point
     """
 
     model: str
@@ -224,6 +225,7 @@ class Solution:
     left_out: Mapping[str, str] = field(default_factory=dict)
     estimates: tuple[str, ...] = ()
     checks: Mapping[int, Verdict] = field(default_factory=dict)
+    events: Mapping[int, int] = field(default_factory=dict)
 
     def remarks_at(self, index: int) -> Remarks:
         """Return the remarks on a point from the solution that holds its whole answer."""
@@ -568,7 +570,13 @@ class Answers:
         left_out = dict.fromkeys(range(point_count), solution.left_out) if solution.left_out else {}
         is_exact = np.broadcast_to(solution.exact, point_count)
         return Provenance(
-            method_by_point, is_exact, bound_sentences, error_sentences, left_out, solution.checks
+            method_by_point,
+            is_exact,
+            bound_sentences,
+            error_sentences,
+            left_out,
+            solution.checks,
+            solution.events,
         )
 
     @cached_property
@@ -817,7 +825,7 @@ def join_solutions(
         )
         for pipeline_name in pipeline_names
     }
-    entries_by_table: dict[str, dict[int, Any]] = {"checks": {}, "errors": {}}
+    entries_by_table: dict[str, dict[int, Any]] = {"checks": {}, "errors": {}, "events": {}}
     for point_index, (solution, piece_index) in solution_by_point.items():
         for table_name, entry_by_point in entries_by_table.items():
             if piece_index in getattr(solution, table_name):
@@ -828,8 +836,7 @@ def join_solutions(
         methods=methods.tolist(),
         exact=is_exact,
         **columns_by_table,
-        checks=entries_by_table["checks"],
-        errors=entries_by_table["errors"],
+        **entries_by_table,
         stages=stages,
         # Notes and derivatives stay with the piece that computed them.
         detail=solution_by_point.__getitem__,

@@ -113,6 +113,7 @@ class Provenance:
         of the point
     left_out : losses of the import that the model of a point comes from, by the number of the point
     checks : what a second road says of the answer of a point, by its number
+    events : events of the simulation that answered a point, by its number
 
     >>> provenance = Provenance(["closed-form", "mean-value"], [True, False])
     >>> provenance.columns()
@@ -127,6 +128,7 @@ class Provenance:
     errors: Mapping[int, str] = field(default_factory=dict)
     left_out: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     checks: Mapping[int, Verdict] = field(default_factory=dict)
+    events: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answers: Sequence[Computed]) -> Provenance:
@@ -174,7 +176,7 @@ class Provenance:
                 for rows, provenance in row_groups
                 for index, remark in getattr(provenance, field_name).items()
             }
-            for field_name in ("outside", "errors", "left_out", "checks")
+            for field_name in ("outside", "errors", "left_out", "checks", "events")
         )
         return cls(
             methods.tolist(),

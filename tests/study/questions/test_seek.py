@@ -23,9 +23,12 @@ from scipy.optimize import brentq
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
 from slipstick.law import LAWS
+from slipstick.limits import ANNOUNCE
 from slipstick.report.formatting import percent, question_section
 from slipstick.report.head import head_lines
+from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import Words
+from slipstick.sim.settings import Simulation
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick.study.uncertain import BAND_DRAWS
@@ -720,6 +723,84 @@ def test_the_band_of_a_change_between_single_places_is_places(
     assert (whole.low, whole.high) == ((28.0, 29.0) if starts else (27.0, 28.0))
 
 
+SIMULATED_CASE: Any = SimpleNamespace(
+    built=SimpleNamespace(options=SimpleNamespace(simulation=Simulation(events=10_000_000)))
+)
+
+
+class NoisySearch:
+    """A search whose runs of a length 1 have 3 million events, at places from 0 to 9; the limit is
+    near the last.
+    """
+
+    name, case = "users", SIMULATED_CASE
+    is_estimated, is_whole, has_only_places = True, False, True
+
+    def __init__(self) -> None:
+        self.lengths: list[float] = []
+        self.condition: Any = SimpleNamespace(
+            text="wait <= 1 s",
+            margin_and_mask=lambda columns: (
+                np.array([columns[end] for end in ("middle", "low", "high")]),
+                columns["middle"] > 0,
+            ),
+        )
+
+    def solve(self, places: Any, run_factor: float = 1.0) -> PointTable:
+        self.lengths += [run_factor] * len(places)
+        middle = np.where(places < 9, 0.1 + places / 10, 0.01)
+        half_width = np.where(places < 7, 0.01, 0.99 if self.hides else 0.05)
+        half_width = half_width / math.sqrt(run_factor)
+        ends = {"low": middle - half_width, "high": middle + half_width}
+        events = dict.fromkeys(range(len(places)), round(3e6 * run_factor))
+        provenance = Provenance(["simulation"], [False], events=events)
+        return PointTable({"middle": middle, **ends}, provenance)
+
+    hides = False
+
+
+def test_the_longer_runs_of_a_search_stay_within_a_total_of_events() -> None:
+    """Of 40 million events in all, a run at 9 of 32 times 3 million is not made, and named instead;
+    runs of twice 3 million decide at 7 and 8.
+    """
+    search: Any = NoisySearch()
+    places = np.arange(10.0)
+    refinement = _SearchRefinement(search, places, search.solve(places))
+    announced: list[str] = []
+    token = ANNOUNCE.set(announced.append)
+    try:
+        refinement.decide()
+        assert (refinement.events_left_out, announced) == (32 * 3e6, [])
+        assert search.lengths == [1.0] * 10
+        search.hides = True
+        refinement = _SearchRefinement(search, places, search.solve(places))
+        refinement.decide()
+    finally:
+        ANNOUNCE.reset(token)
+    assert search.lengths[20:] == [2.0, 2.0]
+    assert (refinement.remaining_events, refinement.events_left_out) == (28e6, 0.0)
+    assert announced == [
+        (
+            "users: longer simulations are to decide where wait <= 1 s, with up to 12,000,000"
+            " events: about 12 s of processor time"
+        )
+    ]
+
+
+def test_a_run_that_was_not_made_is_named_with_the_keys_that_allow_it() -> None:
+    search = ConditionSearch(
+        "it", "base", "n", "", "", "wait <= 1 s", 1, 9, True, False, 9, (Change(7, 6, False, 5, 8),)
+    )
+    told = search_text(replace(search, longer=4.0, events_left_out=96e6, most_events=40e6))
+    assert told.endswith(
+        "; runs up to 4 times as long were made to decide; a run of about 96,000,000 events may"
+        " decide further, but all longer runs have at most 40,000,000: a larger step has less to"
+        " decide, a smaller simulation.precision makes all runs longer, and a larger"
+        " simulation.events allows more"
+    )
+    assert "96,000,000" not in search_text(search)
+
+
 @pytest.mark.parametrize("half_width", [0.11, 0.2, 0.3, 0.9])
 def test_an_undecided_run_is_extended_until_its_interval_decides(half_width: float) -> None:
     """The width falls with the root of the length, so three times too wide needs over nine times
@@ -730,8 +811,10 @@ def test_an_undecided_run_is_extended_until_its_interval_decides(half_width: flo
     search: Any = SimpleNamespace(
         condition=SimpleNamespace(margin_and_mask=lambda columns: (margins, np.array([True]))),
         is_estimated=True,
+        case=SIMULATED_CASE,
     )
-    (length,) = _SearchRefinement(search, np.array([1.0]), {})._needed_run_lengths()
+    refinement = _SearchRefinement(search, np.array([1.0]), PointTable())
+    (length,) = refinement._needed_run_lengths()
     assert half_width / math.sqrt(length) < margin
     assert half_width / math.sqrt(length / 4) > margin or length == 2
 

@@ -111,6 +111,7 @@ def _simulated_solution(
     return replace(
         one_point_solution(network_layout.model.name, estimated_values, remarks, gradient, account),
         exact=np.array([is_exact]),
+        events={0: result.events} if result else {},
     )
 
 

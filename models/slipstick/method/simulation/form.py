@@ -490,6 +490,7 @@ def _solution(
         exact=np.array([_is_exact(flat_model, result, estimates)]),
         once=execution_times,
         useful=model.useful,
+        events={0: result.events},
     )
 
 
