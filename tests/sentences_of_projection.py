@@ -161,7 +161,7 @@ MOST = re.compile(
 )
 SHARE = re.compile(
     r"by (\d+) (.*?) takes? ([\d.]+) %"
-    r"(?:.*; infinitely fast processors alone save at most ([\d.]+) %)?"
+    r"(?:.*; infinitely fast processors alone(?:, which run it too,)? save at most ([\d.]+) %)?"
 )
 PLACES = re.compile(r"from ([\d.]+) on|until ([\d.]+)|in ([\d.]+)(?=,|$)")
 

@@ -126,14 +126,10 @@ class UnpublishedResult(QuestionResult):
             sum(count_by_verdict.values()) - count_by_verdict["input"], "statement"
         )
         phrases_by_verdict = {
-            "always": ("is true", "are true", "for all values of {}"),
-            "depends": ("is true or false", "are true or false", "depending on {}"),
-            "never": ("is false", "are false", "for all values of {}"),
-            "undecided": (
-                "is undecided",
-                "are undecided",
-                "because the words can mean several numbers",
-            ),
+            "always": ("is true", "are true", " whatever the values of {}"),
+            "depends": ("depends", "depend", " on {}"),
+            "never": ("is false", "are false", " whatever the values of {}"),
+            "undecided": ("has", "have", " words that can mean several numbers"),
         }
         inputs_text = (
             "the inputs that it does not print" if self.source_clause else "the inputs with ranges"
@@ -143,7 +139,7 @@ class UnpublishedResult(QuestionResult):
             if not count_by_verdict[verdict]:
                 continue
             verb = singular_text if count_by_verdict[verdict] == 1 else plural_text
-            count_clauses.append(f"{count_by_verdict[verdict]} {verb} {reason.format(inputs_text)}")
+            count_clauses.append(f"{count_by_verdict[verdict]} {verb}{reason.format(inputs_text)}")
             if "{}" in reason:
                 inputs_text = "these inputs"
         statement_count_by_input = Counter(row.decided_by for row in self.rows if row.decided_by)
@@ -152,7 +148,7 @@ class UnpublishedResult(QuestionResult):
         if most_common_inputs:
             input_title, count = most_common_inputs[0]
             verb = "depends" if count == 1 else "depend"
-            decision_in_words = f"; {with_noun(count, 'statement')} {verb} on {input_title}"
+            decision_in_words = f". Of the inputs, {input_title} decides most: {count} {verb} on it"
         counts_text = join_phrases(count_clauses, "and")
         statements_text = f"{statements_text}{self.source_clause}"
         if len(count_clauses) == 1 and count_clauses[0].startswith("1 "):

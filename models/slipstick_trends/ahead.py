@@ -50,6 +50,7 @@ CaseWork = frozenset[tuple[str, str]]
 _PLURAL_CLASSES = ("system", "signal", "adapter", "switch")
 """Classes that are several things in the words of a sentence."""
 
+_SOFTWARE_CLASSES = ("software", "system", "protocol")
 _FAST_FACTOR = 1e12  # makes times so short that only rounding errors remain of them
 _MOST_COMPARED_PAIRS = 6  # pairs of cases that are held against each other
 
@@ -472,8 +473,11 @@ def share_sentences(
         " the time"
     )
     if share_saved is not None:
+        # Processors run software as well, so that they may save more than computation takes.
+        remark = ", which run it too," if largest_share.name in _SOFTWARE_CLASSES else ""
         sentence += (
-            f"; infinitely fast processors alone save at most {percent(max(0.0, share_saved))}"
+            f"; infinitely fast processors alone{remark} save at most"
+            f" {percent(max(0.0, share_saved))}"
         )
     yield sentence
 

@@ -156,7 +156,21 @@ def _condition_headlines(projection: Projection, words: Words) -> Iterator[str]:
             clauses += [f"not shown: {with_noun(hidden_count, 'further case')}"] * bool(
                 hidden_count
             )
-            yield f"{condition_text}: {'; '.join(clauses)}"
+            yield f"{condition_text}: {'; '.join(_with_brief_bands(clauses))}"
+
+
+_BAND_OF_DRAWS = late_pattern(r"\(uncertain: (.*?)by \d+ in (.*?) of the random draws\)")
+
+
+def _with_brief_bands(clauses: list[str]) -> Iterator[str]:
+    """Yield clauses, of which the first says what its band is and the others only have theirs.
+
+    >>> clause = "from 2019 on (uncertain: 2007 or later; by 2036 in 78 % of the random draws)"
+    >>> list(_with_brief_bands([clause, clause]))[1]
+    'from 2019 on (2007 or later; 78 %)'
+    """
+    yield from clauses[:1]
+    yield from (_BAND_OF_DRAWS.sub(r"(\1\2)", clause) for clause in clauses[1:])
 
 
 def _name_in_list(track: ProjectedCase, projection: Projection, words: Words) -> str:

@@ -342,7 +342,7 @@ def test_a_single_statement_is_told_with_the_share_of_the_draws_in_which_it_is_t
     result = UnpublishedResult((), 400, 400, (), (row,), (), source_clause=source_clause)
     (sentence,) = result.headline(Words())
     assert sentence == (
-        f"the one statement{source_clause} is true or false depending on the {inputs_text}, true in"
+        f"the one statement{source_clause} depends on the {inputs_text}, true in"
         " 191 of 400 draws; it depends on the number of records"
     )
 

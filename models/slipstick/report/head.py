@@ -1189,21 +1189,24 @@ def _method_clauses(
             ]
         )
         yield f"{subject_text} approximate ({methods_phrase})"
+    estimated_answers = [answer for answer in answers if not answer.exact]
     note_counts = Counter(
         note
-        for answer in answers
-        if not answer.exact
+        for answer in estimated_answers
         for note in answer.notes
         if not isinstance(
             note,
             Definition | RunLength | MissingValue | NotConverged | Unanswered | StatedError,
         )
     )
-    for note, _ in note_counts.most_common(1):
+    for note, count in note_counts.most_common(1):
+        scope_text = (
+            f" on {count} of {len(answers)} cases" if count < len(estimated_answers) else ""
+        )
         yield (
             f"waiting for {join_phrases(list(map(words.resource, note.resource_names)))} is ignored"
             if isinstance(note, WaitingLeftOut)
-            else f"note: {note}"
+            else f"note{scope_text}: {note}"
         )
 
 

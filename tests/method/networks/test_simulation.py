@@ -369,9 +369,15 @@ def test_a_mean_number_of_visits_varies_and_the_note_says_so() -> None:
     assert outside(found, exponential) == {}
     (note,) = (note for note in found.notes if "visits" in note)
     assert note == (
-        "the number of visits of jobs to cpu varies about 2: after each, the probability of one"
-        " more is 0.5; with a fixed number, high quantiles are shorter"
+        "numbers of visits vary: of jobs to cpu about 2; the probability of one more does not"
+        " depend on those made; with fixed numbers, high quantiles are shorter"
     )
+    # Several classes have one note, which names each; the largest number comes first.
+    two = {name: closed_class(1, think_time=50.0) for name in ("jobs", "sales")}
+    visits = {"jobs": 2.0, "sales": 3.0}
+    mixed = network(two, {"cpu": station(service=dict.fromkeys(two, 1.0), visits=visits)})
+    (note,) = (note for note in seen(mixed).notes if "visits" in note)
+    assert "vary: of sales to cpu about 3, of jobs to cpu about 2; " in note
     once = network({"jobs": alone}, {"cpu": station(service={"jobs": 1.0}, visits={"jobs": 1.0})})
     assert not any("visits" in note for note in seen(once).notes)
     # An activity states two visits: the sum of two exponential times, with the 95 % quantile t of

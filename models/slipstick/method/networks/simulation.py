@@ -199,24 +199,30 @@ class _NetworkEstimates:
         }
 
     def _notes_on_visits(self) -> Iterator[str]:
-        """Yield a note on each stated number of visits above 1: means do not depend on how it
-        varies, but quantiles do.
+        """Yield a note on the stated numbers of visits above 1, the largest first: means do not
+        depend on how they vary, but quantiles do.
         """
         stated_places = {
             (class_name, station_name)
             for station_name, station in self.network_layout.model.stations.items()
             for class_name in station.visits
         }
-        for place in sorted(stated_places & self.planned_network.stated_visits.keys()):
-            visits = self.planned_network.stated_visits[place]
-            # A number below 1 is a probability, which leaves no choice.
-            if visits > 1:
-                class_name, station_name = place
-                yield Doubt(
-                    f"the number of visits of {class_name} to {station_name} varies about"
-                    f" {visits:.4g}: after each, the probability of one more is"
-                    f" {1 - 1 / visits:.4g}; with a fixed number, high quantiles are shorter"
-                )
+        visits_by_place = self.planned_network.stated_visits
+        # A number below 1 is a probability, which leaves no choice.
+        places = [
+            place
+            for place in sorted(stated_places & visits_by_place.keys())
+            if visits_by_place[place] > 1
+        ]
+        places.sort(key=lambda place: -visits_by_place[place])
+        means_text = ", ".join(
+            f"of {place[0]} to {place[1]} about {visits_by_place[place]:.4g}" for place in places
+        )
+        if places:
+            yield Doubt(
+                f"numbers of visits vary: {means_text}; the probability of one more does not depend"
+                " on those made; with fixed numbers, high quantiles are shorter"
+            )
 
     def remarks(self) -> Remarks:
         """Return the notes on the run."""
