@@ -46,8 +46,9 @@ from slipstick.random_times import (
     sum_of_columns,
     without_zeros,
 )
-from slipstick.structure.visits import OTHER_PROCESSORS, Queue, Visit
+from slipstick.structure.visits import OTHER_PROCESSORS, Visit
 from slipstick_mean_value.in_a_row import SuccessiveVisits
+from slipstick_mean_value.queues import Queue
 
 
 def competing_fraction(visit: Visit, met_visit: Visit, other_processors: float) -> float:

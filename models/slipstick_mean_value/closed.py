@@ -65,13 +65,11 @@ from slipstick.structure.visits import (
     PROCESSORS,
     Numbers,
     Places,
-    Queue,
     Visit,
     VisitedHold,
     VisitedStep,
     VisitTree,
     mean_service,
-    queues_of,
     visit_trees,
     visits_of_tree_part,
     without_holding,
@@ -88,6 +86,7 @@ from slipstick_mean_value.arrivals import (
 from slipstick_mean_value.in_a_row import SuccessiveVisits, successive_visits
 from slipstick_mean_value.lumping import LumpedActivities, lump_alike_resources
 from slipstick_mean_value.product_form import network_of_groups, product_form_points
+from slipstick_mean_value.queues import Queue, queues_of
 from slipstick_mean_value.shared_locks import reader_writer_waits
 from slipstick_mean_value.spin_locks import SpinLock
 from slipstick_mean_value.states import (

@@ -14,15 +14,9 @@ from dataclasses import dataclass, field
 from slipstick.expression.nodes import Expr
 from slipstick.late import Array
 from slipstick.model.system import Model, Station
-from slipstick.structure.visits import (
-    Places,
-    Queue,
-    VisitTree,
-    mean_service,
-    queues_of,
-    visit_trees,
-)
+from slipstick.structure.visits import Places, VisitTree, mean_service, visit_trees
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
+from slipstick_mean_value.queues import Queue, queues_of
 from slipstick_mean_value.traversal import Traversal, cycle_time
 
 HIGH_UTILIZATION = 0.5

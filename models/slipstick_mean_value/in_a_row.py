@@ -37,7 +37,8 @@ from slipstick.random_times import (
     sum_of_columns,
     without_zeros,
 )
-from slipstick.structure.visits import Places, Queue
+from slipstick.structure.visits import Places
+from slipstick_mean_value.queues import Queue
 
 MOST_PLACES = 16
 """Largest number of places of the cycle with visits to one queue: if these visits form a loop, the

@@ -19,7 +19,7 @@ from slipstick.model.steps import steps
 from slipstick.model.system import Model, Station
 from slipstick.random_times import Array, RandomTime, sum_of_columns, without_zeros
 from slipstick.structure.contention import saturated_text
-from slipstick.structure.visits import Numbers, Queue, VisitTree
+from slipstick.structure.visits import Numbers, VisitTree
 from slipstick.vocabulary import DISCIPLINES
 from slipstick_mean_value.arrivals import ArrivalState
 from slipstick_mean_value.closed import MeanNumbers, Recursion, SolvedPopulation, select_points
@@ -29,6 +29,7 @@ from slipstick_mean_value.product_form import (
     service_arrays,
     think_time,
 )
+from slipstick_mean_value.queues import Queue
 from slipstick_mean_value.states import CycleState, PopulationState
 from slipstick_mean_value.traversal import Traversal, VisitTimes
 

@@ -22,7 +22,7 @@ from slipstick.random_times import (
     without_zeros,
 )
 from slipstick.structure.contention import saturated_text
-from slipstick.structure.visits import PROCESSORS, Numbers, Places, Queue, VisitTree
+from slipstick.structure.visits import PROCESSORS, Numbers, Places, VisitTree
 from slipstick.vocabulary import CLOSED_FORM
 from slipstick_mean_value.arrivals import ArrivalState, competing_fraction
 from slipstick_mean_value.closed import (
@@ -32,6 +32,7 @@ from slipstick_mean_value.closed import (
     select_points,
 )
 from slipstick_mean_value.in_a_row import SuccessiveVisits, successive_visits
+from slipstick_mean_value.queues import Queue
 from slipstick_mean_value.states import CycleState, PopulationState
 from slipstick_mean_value.traversal import Traversal
 

@@ -15,7 +15,8 @@ from slipstick.model.activity import Choice, Then
 from slipstick.model.steps import BY_STATE, NOTHING, SERVED, Activity, is_parallel, steps
 from slipstick.model.system import INFINITE, Model, Station
 from slipstick.random_times import Array, RandomTime, sum_of_columns, without_zeros
-from slipstick.structure.visits import Numbers, Queue, VisitedHold, VisitedStep, VisitTree
+from slipstick.structure.visits import Numbers, VisitedHold, VisitedStep, VisitTree
+from slipstick_mean_value.queues import Queue
 
 if TYPE_CHECKING:
     from slipstick.queueing.network import NetworkArrays

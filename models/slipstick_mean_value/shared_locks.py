@@ -42,8 +42,8 @@ from slipstick.random_times import (
     sum_of_columns,
     without_zeros,
 )
-from slipstick.structure.visits import Queue
 from slipstick_mean_value.arrivals import ArrivalState, whole_service_weight
+from slipstick_mean_value.queues import Queue
 
 if TYPE_CHECKING:
     from slipstick.queueing.markov_chain import MarkovChain, Rows, Transitions

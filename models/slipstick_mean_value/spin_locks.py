@@ -35,9 +35,10 @@ from slipstick.random_times import (
     sum_of_columns,
     without_zeros,
 )
-from slipstick.structure.visits import LockAccess, Numbers, Queue, Visit
+from slipstick.structure.visits import LockAccess, Numbers, Visit
 from slipstick_laws.spin_locks import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
 from slipstick_mean_value.arrivals import ArrivalState
+from slipstick_mean_value.queues import Queue
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}
 """Number of accesses of each waiting processor at a release: a read and a failed attempt, or a read

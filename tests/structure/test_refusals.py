@@ -28,9 +28,10 @@ from slipstick.model.steps import (
 from slipstick.model.system import Model, Station, closed_model, no_rule_for_population_error
 from slipstick.structure.contention import Contention
 from slipstick.structure.times import time_of_pass
-from slipstick.structure.visits import Places, queues_of, visit_trees
+from slipstick.structure.visits import Places, visit_trees
 from slipstick.structure.work import most_requests_at_once
 from slipstick_mean_value.lumping import lump_alike_resources
+from slipstick_mean_value.queues import queues_of
 
 
 @dataclass(frozen=True)

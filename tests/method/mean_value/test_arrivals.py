@@ -19,10 +19,11 @@ from slipstick.random_times import (
     Array,
     RandomTime,
 )
-from slipstick.structure.visits import Queue, Visit
+from slipstick.structure.visits import Visit
 from slipstick_chains.activity_chain import ActivityChain
 from slipstick_mean_value.arrivals import ArrivalState, competing_fraction
 from slipstick_mean_value.form import MeanValue
+from slipstick_mean_value.queues import Queue
 from tests.queueing.markov.by_hand import explore_states
 
 

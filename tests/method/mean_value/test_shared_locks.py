@@ -30,10 +30,10 @@ from slipstick.random_times import (
     Array,
     RandomTime,
 )
-from slipstick.structure.visits import Queue
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from slipstick_mean_value import shared_locks
 from slipstick_mean_value.form import MeanValue, promises_small_error
+from slipstick_mean_value.queues import Queue
 from tests.method.test_waits_for_signals import cycles_a_second, readers_and_writers
 
 
