@@ -130,6 +130,16 @@ class StatedError(Doubt):
     errors: str
 
 
+class Prominent(Doubt):
+    """A doubt that the first lines of an answer have."""
+
+
+class MoreProcessors(Prominent):
+    """A sentence that a model uses more processors than its machine has; `used` is their number."""
+
+    used: float
+
+
 class NotConverged(Doubt):
     """A sentence that a simulation has not converged. `reason` says how precise its estimate is, or
     why it has no interval.
@@ -149,7 +159,7 @@ class WaitingLeftOut(Doubt):
     resource_names: Sequence[str]
 
 
-class Unanswered(Doubt):
+class Unanswered(Prominent):
     """A sentence on how many points of the ranges of settings have no answer."""
 
 

@@ -102,7 +102,7 @@ def _case_notes(case: Evaluator) -> Iterator[str]:
     """Yield the notes of the model of a case, and a note on the ranges that a file of points leaves
     out.
     """
-    yield from case.built.notes
+    yield from case.built.notes_at({})
     if paths := case.built.uncertain_values.paths:
         yield (
             f"points take the middle of the range of {', '.join(paths)} and have no intervals; a"

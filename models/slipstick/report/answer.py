@@ -23,9 +23,9 @@ from slipstick.display import TableShown
 from slipstick.errors import (
     CountedAtStation,
     Doubt,
+    Prominent,
     RunLength,
     SlightlyBeyond,
-    Unanswered,
     WaitingLeftOut,
 )
 from slipstick.expression.nodes import RATE
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 _FIRST_KINDS = (
     *("time", "response_time", "within_target", "throughput", "speedup", "efficiency"),
-    *("time_alone", "grain_efficiency", "grain_interference", "warps", "processors_lost"),
+    *("time_alone", "grain_efficiency", "grain_interference", "warps", "amount", "processors_lost"),
 )
 
 _USUAL_VALUES = ("time", "response_time", "within_target", "throughput", "efficiency")
@@ -411,8 +411,8 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         if (value := answer.values.get(name)) is not None and value.value is not None
     ]
     if values_in_words:
-        unanswered = [note for note in answer.notes if isinstance(note, Unanswered)]
-        first_line = "; ".join([f"{answer.model}: {', '.join(values_in_words)}", *unanswered])
+        doubts = [note for note in answer.notes if isinstance(note, Prominent)]
+        first_line = "; ".join([f"{answer.model}: {', '.join(values_in_words)}", *doubts])
         yield wrapped(first_line, _INDENT)
     parts_in_words = [
         f"{percent(share)} {words.component_phrase(label, answer.useful)}"
@@ -879,7 +879,7 @@ def _limit_lines(limit: Limit) -> list[str]:
 def _note_lines(answer: Answer, most_notes: int | None = None) -> str:
     # The error that is usual, and what is left out, stand before how it is computed.
     # The first line has those on ranges.
-    lower_notes = [note for note in answer.notes if not isinstance(note, Unanswered)]
+    lower_notes = [note for note in answer.notes if not isinstance(note, Prominent)]
     ranked_notes = sorted(lower_notes, key=lambda note: not isinstance(note, Doubt | RunLength))
     notes = [_NUMBERED_NAMES.sub(r"\1 to \3", note) for note in ranked_notes]
     lines = [wrapped(f"note: {note}", _INDENT) for note in notes[:most_notes]]

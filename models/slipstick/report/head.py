@@ -18,7 +18,9 @@ from slipstick.errors import (
     DoubtfulRate,
     DoubtfulRates,
     MissingValue,
+    MoreProcessors,
     NotConverged,
+    Prominent,
     RunLength,
     SlightlyBeyond,
     StatedError,
@@ -1074,6 +1076,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         )
     )
     clause_list += dict.fromkeys(note for note in notes if isinstance(note, DoubtfulRate))
+    clause_list += _excess_clauses(results, notes)
     clause_list += _stated_error_clauses(results, notes)
     clause_list += [note for note in results.notes if isinstance(note, AbsentValue)]
     is_long = sum(map(len, clause_list)) > _LONGEST_SENTENCE
@@ -1082,6 +1085,19 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         clauses_text = "measured values are as reliable as their source"
     # A note may name the key to write; a head has none.
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses_text)
+
+
+def _excess_clauses(results: Results, notes: Iterable[str]) -> Iterator[str]:
+    """Yield a clause on the largest number of processors beyond those of the machine, with the
+    cases that have more processors, unless all have.
+    """
+    excesses = [note for note in notes if isinstance(note, MoreProcessors)]
+    if excesses:
+        largest = max(excesses, key=lambda note: note.used)
+        cases = [case for case, answer in results.cases.items() if largest in answer.notes]
+        is_everywhere = len(cases) in (0, len(results.cases))
+        names_phrase = join_phrases([*map(results.words.case, cases)])
+        yield f"the model {largest}" if is_everywhere else f"{names_phrase}: {largest}"
 
 
 def _stated_error_clauses(results: Results, notes: Iterable[str]) -> Iterator[str]:
@@ -1196,7 +1212,7 @@ def _method_clauses(
         for note in answer.notes
         if not isinstance(
             note,
-            Definition | RunLength | MissingValue | NotConverged | Unanswered | StatedError,
+            Definition | RunLength | MissingValue | NotConverged | Prominent | StatedError,
         )
     )
     for note, count in note_counts.most_common(1):

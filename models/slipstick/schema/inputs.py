@@ -22,6 +22,7 @@ from slipstick.errors import (
     DoubtfulRate,
     DoubtfulSource,
     ModelError,
+    MoreProcessors,
     Problem,
     SpecError,
     StatedError,
@@ -33,10 +34,10 @@ from slipstick.errors import (
     suggestion_of,
 )
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
-from slipstick.late import late_pattern
+from slipstick.late import Array, late_pattern, np
 from slipstick.law import LAWS, Law
 from slipstick.model.added import AddedModel
-from slipstick.model.system import Model, need_model, scaled_model
+from slipstick.model.system import MANY, Model, need_model, scaled_model
 from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.constraints import broken_rule
 from slipstick.schema.kinds.quantity import (
@@ -97,6 +98,7 @@ from slipstick.vocabulary import (
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
+    from slipstick.expression.tape import Values
     from slipstick.method.ladder import Subject
     from slipstick.method.names import AnswerNames
     from slipstick.program.program import ProgramData
@@ -826,6 +828,15 @@ class ModelShape:
         """The technology classes by whose factors the times of the case are multiplied."""
         return self.model.technologies if isinstance(self.model, Model) else ()
 
+    def processors_used(self, values: Values) -> Array:
+        """Return the number of processors that work at once; `MANY` for arrivals [points]."""
+        from slipstick.expression.tape import Tape, selected_values
+
+        if not isinstance(self.model, Model):
+            return np.zeros(1)
+        tape = Tape([self.model.population.present])
+        return tape.run(selected_values(values, tape.parameters))[0]
+
 
 @dataclass(frozen=True)
 class BuiltModel:
@@ -876,6 +887,26 @@ class BuiltModel:
             if isinstance(unscaled_model, Model)
             else unscaled_model
         )
+
+    def notes_at(self, values: Values) -> Iterator[str]:
+        """Yield the notes, and one if the model uses more processors than the machine has.
+
+        Parameters
+        ----------
+        values : of parameters that differ from the model's own, at some points
+        """
+        yield from self.notes
+        path_of_count = f"{MACHINE}processors.count"
+        if path_of_count in self.parameters:
+            own_values = {path: parameter.value for path, parameter in self.parameters.items()}
+            all_values = {**own_values, **values}
+            used = self.sample.processors_used(all_values)
+            most_used, available = np.max(used), np.max(all_values[path_of_count])
+            if np.any(used > all_values[path_of_count]) and most_used < MANY:
+                yield MoreProcessors(
+                    f"uses {most_used:,.12g} processors; the machine has {available:,.12g}",
+                    used=most_used,
+                )
 
     @cached_property
     def free_paths(self) -> frozenset[str]:
@@ -1056,15 +1087,9 @@ def _notes_of_build(
         path.startswith(MACHINE) for path in sample.parameters
     ):
         yield f"{inputs.name} uses nothing of its machine; every machine gives the same answer"
-    model = sample.model
-    if (
-        inputs.kind == "activity"
-        and isinstance(model, Model)
-        and len(groups := model.population.groups) == 1
-    ):
-        processor_count = parameter_by_path.get(str(groups[0].processors))
-        yield from _notes_of_machine(sample, parameter_by_path, processor_count)
-    yield from _notes_of_distributions(model)
+    if inputs.kind == "activity":
+        yield from _notes_of_adapters(sample, parameter_by_path)
+    yield from _notes_of_distributions(sample.model)
 
 
 def _notes_of_trend(
@@ -1120,34 +1145,18 @@ def _notes_of_distributions(model: Subject) -> Iterator[str]:
         )
 
 
-def _notes_of_machine(
-    shape: ModelShape,
-    parameter_by_path: Mapping[str, Parameter],
-    processor_parameter: Parameter | None,
+def _notes_of_adapters(
+    shape: ModelShape, parameter_by_path: Mapping[str, Parameter]
 ) -> Iterator[str]:
-    """Yield notes if more processors work than the machine has, and if the processors of a node
-    share adapters.
-    """
-
-    def machine_value(path: str) -> float:
-        parameter = parameter_by_path.get(f"{MACHINE}{path}")
-        return (parameter and parameter.value) or 0.0
-
-    working_processor_count = (processor_parameter and processor_parameter.value) or 0.0
-    machine_processor_count = machine_value("processors.count")
-    if working_processor_count > machine_processor_count > 0:
-        yield (
-            f"{working_processor_count:g} processors work, more than the"
-            f" {machine_processor_count:g}"
-            " that the machine has"
-        )
+    """Yield a note if processors of several nodes work, and those of a node share adapters."""
     if f"{MACHINE}node.adapters" not in shape.parameters:
         return
-    processors_per_node = machine_value("node.processors")
-    adapters_per_node = machine_value("node.adapters")
+    values = {path: parameter.value or 0.0 for path, parameter in parameter_by_path.items()}
+    processors_per_node = values[f"{MACHINE}node.processors"]
+    adapters_per_node = values[f"{MACHINE}node.adapters"]
     if (
         processors_per_node > adapters_per_node > 0
-        and not 0 < working_processor_count <= processors_per_node
+        and not 0 < shape.processors_used(values)[0] <= processors_per_node
     ):
         adapter_noun = "adapter" if adapters_per_node == 1 else "adapters"
         yield (
@@ -1435,7 +1444,7 @@ def solve_settings(
             raise UnknownNameError("value of an answer", value_name, list(available_names), hint)
     given_by_path = given_values(settings, inputs, built_model)
     common_notes = (
-        *built_model.notes,
+        *built_model.notes_at({}),
         *_settings_without_effect(settings, inputs, built_model),
     )
     answers = (

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from slipstick.errors import Problem, SpecError, nearest_names, short, suggestion_of
+from slipstick.errors import (
+    MoreProcessors,
+    Problem,
+    SpecError,
+    nearest_names,
+    short,
+    suggestion_of,
+)
 from slipstick.extensions import Registry
 from slipstick.limits import with_limits
 from slipstick.results.words import asks_yes_or_no, may_ask_for_opposite
@@ -28,6 +35,7 @@ from slipstick.schema.text import Mark, Scalar, Table, value_mark
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from slipstick.schema.inputs import BuiltModel
     from slipstick.schema.kinds.fitted import FittedSpec
     from slipstick.schema.kinds.study import StudySpec
 
@@ -105,7 +113,7 @@ def _check_spec(path: Path) -> Iterator[str]:
     if kind == "fitted":
         notes += _notes_on_fitted_model(cast("FittedSpec", spec).model, tree, path)
     if model_description(kind) or kind in ("workload", "study"):
-        _check_models(kind, spec, tree, path, library)
+        notes += _check_models(kind, spec, tree, path, library)
     # Only the solved study tells whether a ranking has what the title asks for.
     if kind == "study" and "rank" not in cast("StudySpec", spec).questions:
         notes += filter(None, [note_on_title(cast("StudySpec", spec))])
@@ -119,8 +127,12 @@ def _check_spec(path: Path) -> Iterator[str]:
         yield f"no scv, therefore {default_variation}: {count} of {len(default_variations)} times"
 
 
-def _check_models(kind: str, spec: BaseModel, tree: Table, path: Path, library: Library) -> None:
-    """Build the models of a study, a workload or a model file, and check their requirements."""
+def _check_models(
+    kind: str, spec: BaseModel, tree: Table, path: Path, library: Library
+) -> list[str]:
+    """Build the models of a study, a workload or a model file, and check their requirements; list
+    the notes on more processors than a machine has.
+    """
     # A machine or a network is whole by now; the others are also built, which takes more to import.
     from slipstick.schema.inputs import (
         build,
@@ -131,6 +143,7 @@ def _check_models(kind: str, spec: BaseModel, tree: Table, path: Path, library: 
     )
 
     reference = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
+    notes = list[str]()
     if kind == "study":
         from slipstick.study.cases import BASE
         from slipstick.study.run import read_study
@@ -149,12 +162,22 @@ def _check_models(kind: str, spec: BaseModel, tree: Table, path: Path, library: 
                 if case in replaced_cases:
                     continue
                 case_path = (BASE,) if case == BASE else ("cases", case)
-                check_requirements(*build_once(settings, library), (tree, case_path))
+                inputs, built_model = build_once(settings, library)
+                check_requirements(inputs, built_model, (tree, case_path))
+                notes += [f"{case}: {note}" for note in _excess_notes(built_model)]
     elif kind != "workload":
         inputs = resolve({"model": reference}, library)
-        check_requirements(inputs, build(inputs))
+        built_model = build(inputs)
+        check_requirements(inputs, built_model)
+        notes += _excess_notes(built_model)
     else:
         build_workload(reference, library)
+    return notes
+
+
+def _excess_notes(built_model: BuiltModel) -> list[str]:
+    """Return a note if a model uses more processors than its machine has."""
+    return [note for note in built_model.notes_at({}) if isinstance(note, MoreProcessors)]
 
 
 def note_on_title(study: StudySpec) -> str:

@@ -202,7 +202,7 @@ class Evaluator:
         )
         if other_answers:  # as points of a sweep: joined, each end from the tightest
             own_answer = self.solvable.form.points({}).answer(0)
-        return replace(own_answer, notes=(*self.built.notes, *own_answer.notes))
+        return replace(own_answer, notes=(*self.built.notes_at({}), *own_answer.notes))
 
     def answers(
         self, method: str | None, share_count: int = 0, wanted_names: tuple[str, ...] = ()

@@ -376,7 +376,7 @@ def _point_groups(
                 group_evaluator.solvable,
                 model_values,
                 rows,
-                group_evaluator.built.notes,
+                tuple(group_evaluator.built.notes_at(model_values)),
                 uncertain_evaluator,
             )
         )

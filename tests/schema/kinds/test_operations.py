@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slipstick import Model, dump, load, solve
+from slipstick import Model, dump, load, run, solve
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.law import LAWS
 from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
-from slipstick.study.check import check_file
+from slipstick.study.check import check_file, check_reference
 
 HEAD = "activity: 1\nmachine: gpu-node-h100\npopulation: {processors: 8}\ncycle:\n"
 
@@ -65,14 +65,48 @@ def test_a_network_of_a_latency_and_a_rate_has_nothing_else(tmp_path: Path) -> N
 
 
 def test_more_processors_than_the_machine_has_are_noted(tmp_path: Path) -> None:
-    said = "20000 processors work, more than the 16384 that the machine has"
+    said = "uses 20,000 processors; the machine has 16,384"
     path = activity(tmp_path, "{collective: barrier}")
     assert said not in solve(path).notes
-    assert said in solve(path, {"population.processors": 20000}).notes
-    head = HEAD.replace("{processors: 8}", "{processors: n}").replace(
-        "cycle:", "parameters: {n: 20000}\ncycle:"
+    answer = solve(path, {"population.processors": 20000})
+    assert said in answer.notes
+    # The first lines of an answer have the sentence, and its notes do not repeat it.
+    first_paragraph, further_text = " ".join(str(answer).split()).split(" value ", 1)
+    assert said in first_paragraph
+    assert said not in further_text
+    head = HEAD.replace("{processors: 8}", "{processors: n * m}").replace(
+        "cycle:", "parameters: {n: 2000, m: 10}\ncycle:"
     )
-    assert said in solve(activity(tmp_path, "{collective: barrier}", head=head)).notes
+    path = activity(tmp_path, "{collective: barrier}", head=head)
+    assert said in solve(path).notes
+    assert check_reference(path) == [f"activity; {said}"]
+    assert said not in solve(path, {"machine.processors.count": 20000}).notes
+    arriving = HEAD.replace("{processors: 8}", "{arrivals: 1 /s}")
+    path = activity(tmp_path, "{flops: 4 GFlop}", head=arriving)
+    assert not [note for note in solve(path).notes if "the machine has" in note]
+
+
+def test_the_head_of_a_study_and_its_check_name_the_case_with_too_many_processors(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "study.yaml"
+    study = (
+        "study: 1\ntitle: How long is a step?\nbase: {model: training-step}\nanswer: [time]\n"
+        "vary: {parameters.gpus: [8, 32768]}\n"
+    )
+    path.write_text(study)
+    head = " ".join(str(run(path)).split())
+    assert "the model uses 32,768 processors; the machine has 16,384" in head
+    path.write_text(f"{study}cases: {{many: {{title: many GPUs, parameters.gpus: 65536}}}}\n")
+    said = "uses 65,536 processors; the machine has 16,384"
+    assert f"Many GPUs: {said}" in " ".join(str(run(path)).split())
+    assert check_reference(str(path)) == [f"study; many: {said}"]
+
+
+def test_a_step_of_training_tells_how_many_gpus_it_uses() -> None:
+    given = {"parameters.data": 2, "parameters.stages": 4, "parameters.batch": 8}
+    assert solve("language-model-step", given)["amount[GPUs]"] == 64
+    assert "amount[GPUs]" in str(solve("language-model-step", given)).split("component")[0]
 
 
 @pytest.mark.turns(4)
