@@ -66,7 +66,7 @@ from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import NO_WORDS, ONE_VALUE, Words, as_words, is_plural
 from slipstick.schema.inputs import METHOD, Settings, resolve
 from slipstick.schema.text import Mark, Node, Scalar, Table, leaves, node_at
-from slipstick.study.cases import Place, StudyContext, axis_nodes, quantity_node
+from slipstick.study.cases import BASE, Place, StudyContext, axis_nodes, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
@@ -395,7 +395,15 @@ class ChooseResult(QuestionResult):
         ]
         headings += map(words.value, first_choice.asked_beside)
         headings += ["highest utilization"] if first_choice.busiest else []
-        return headings, [_decision_row(choice, words) for choice in comparable_choices]
+        # The point that is chosen for the base alone is not the base.
+        is_of_base = [words.case(choice.case) for choice in self.choices] == [BASE]
+        return headings, [
+            [
+                "chosen" if is_of_base else words.case(choice.case),
+                *_cells_of_decision(choice, words),
+            ]
+            for choice in comparable_choices
+        ]
 
     def sentences_beside_tables(self) -> list[str]:
         """Return sentences on the chosen points and why they are the best, which the tables do not
@@ -1605,9 +1613,9 @@ def _conditions_on_values(choice: ChosenPoints) -> list[int]:
     ]
 
 
-def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
-    """Return the row of a case in the table of decisions: the chosen values, the objective and the
-    limited values.
+def _cells_of_decision(choice: ChosenPoints, words: Words) -> list[str]:
+    """Return the cells of a case in the table of decisions: the chosen values, the objective and
+    the limited values.
     """
     best_answer = choice.found[0]
     point_amounts = [
@@ -1628,7 +1636,6 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
     ]
     value_amounts += [_busiest_text(choice)] if choice.busiest else []
     return [
-        words.case(choice.case),
         *choice.totals.values(),
         *point_amounts,
         *objective_amounts,

@@ -74,6 +74,18 @@ def test_servers_of_a_tier_multiply_its_demand() -> None:
     assert one.saturation_rate == four.saturation_rate == 200.0
 
 
+def test_the_time_outside_of_the_tiers_names_the_servers_that_it_assumes() -> None:
+    """70 ms less 2 x 9 ms and 12 ms, or with one server at each tier less 9 ms and 12 ms."""
+    rows = (LoadRow(1, None, 10.0, 10.0, 0.070, {}, {"app": 0.09, "db": 0.12}),)
+    words = " ".join(load_text(LoadTest("f", rows)).split())
+    outside = "of the response time are outside the measured tiers"
+    assert f"{outside}, if app and db have one server each." in words
+    words = " ".join(load_text(LoadTest("f", rows, {"app": 2})).split())
+    assert f"{outside}, if db has one server." in words
+    words = " ".join(load_text(LoadTest("f", rows, {"app": 2, "db": 1})).split())
+    assert f"{outside}." in words
+
+
 def test_an_option_takes_the_servers_of_several_tiers() -> None:
     assert servers_of(["app=4,db=2", "web=1"]) == {"app": 4, "db": 2, "web": 1}
 

@@ -865,10 +865,15 @@ def families_to_fit(
     return [model, *(families or FAMILIES)]
 
 
+COMMON_EFFICIENCY = 0.75
+"""An efficiency that is commonly required of an allocation."""
+
+
 def compare(
     timings: Timings,
     families: Sequence[str | Family] | None = None,
     steps: Sequence[float] = TESTED_STEPS,
+    efficiency: float = COMMON_EFFICIENCY,
 ) -> FitComparison:
     """Fit several families, order them by Akaike's criterion for few observations, and test each on
     the largest runs.
@@ -878,6 +883,7 @@ def compare(
     timings : what was measured
     families : families of our own by name, or others; all of our own if None
     steps : multiples of the smaller runs at which the families are tested
+    efficiency : the goal to which the rows are compared if no family can be fitted [1]
 
     Raises
     ------
@@ -911,7 +917,7 @@ def compare(
         except NoAnswerError as error:
             reason_by_failed_family[family.name] = str(error)
     if not fits and missing_row_counts:
-        findings = " ".join(MeasuredRows(timings, COMMON_EFFICIENCY).sentences())
+        findings = " ".join(MeasuredRows(timings, efficiency).sentences())
         raise NoAnswerError(
             f"no model can be fitted: {len(timings)} measured times are too few; add"
             f" {min(missing_row_counts)} or more, best on other numbers of {timings.member}s."
@@ -940,7 +946,7 @@ def compare(
             for family, fitted_formula in fits
         ),
         reason_by_failed_family,
-        MeasuredRows(timings, COMMON_EFFICIENCY).noise,
+        MeasuredRows(timings, efficiency).noise,
         is_chosen_by_caller=bool(families),
     )
 
@@ -1067,9 +1073,6 @@ def _log_error(fitted_formula: FittedFormula, p: float) -> float:
     return fitted_formula.standard_error(lambda thetas: np.log(time(thetas)))
 
 
-COMMON_EFFICIENCY = 0.75
-"""An efficiency that is commonly required of an allocation."""
-
 SIZE_TOLERANCE = 1e-6
 """Relative tolerance at which a size counts as the largest one considered."""
 
@@ -1153,7 +1156,7 @@ def fits(
     largest_processors = float(timings.p.max())
     predicted_steps = {processors / largest_processors for processors in p}
     steps_beyond = {step for step in predicted_steps if step > 1}
-    comparison = compare(timings, families, sorted({*TESTED_STEPS, *steps_beyond}))
+    comparison = compare(timings, families, sorted({*TESTED_STEPS, *steps_beyond}), efficiency)
     intervals_by_bounds = comparison.intervals_by_bounds(p, intervals.level)
     warnings = [
         comparison.refusal_as_too_wide(processors, intervals.level)

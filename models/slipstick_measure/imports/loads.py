@@ -102,7 +102,7 @@ _SOURCES = {
     "utilization": "utilization x servers / throughput, by least squares over all loads",
     "fitted": "least squares of the response times at all loads",
     "little": "users / throughput - response time, mean of all loads",
-    "light": "what no tier takes of the response time at the least load",
+    "light": "what no tier, with the servers here, takes of the response time at the least load",
 }
 
 
@@ -297,8 +297,9 @@ def _compare_with_load_test(
         spec.table_rows.append(cells)
     if largest_error > _LARGE_ERROR:
         spec.add_note(
-            f"the {percent_text} quantile of the network is up to {100 * largest_error:.2g} % off:"
-            " it depends on the discipline and on the variation of service times, which a load"
+            f"the {percent_text} quantile of the network is up to {100 * largest_error:.2g} % off"
+            " at the measured loads, and may be further off at others, above all at higher ones: it"
+            " depends on the discipline and on the variation of service times, which a load"
             " test does not show; try another discipline or scv at a station"
         )
 

@@ -12,6 +12,7 @@ from slipstick.late import Array, np
 from slipstick.report.formatting import (
     NOTHING,
     ascii_only,
+    join_phrases,
     percent,
     plain_decimal,
     plain_table,
@@ -126,14 +127,20 @@ def load_sentences(load_test: LoadTest, tier_demands: Sequence[Demand]) -> list[
     reasons = dict.fromkeys(row.unsteady for row in load_test.rows if row.unsteady)
     sentences += [f"There is no think time by Little's law where {reason}." for reason in reasons]
     time_beside = response_time_beside_tiers(load_test, tier_demands)
-    if tier_demands and time_beside:
-        sentences.append(
-            f"At the lowest load, {quantity(time_beside, 's')} of the response time are outside the"
-            " measured tiers."
-        )
     tiers_of_one_server = [
         demand.tier for demand in tier_demands if demand.tier not in load_test.servers
     ]
+    if tier_demands and time_beside:
+        assumption = (
+            f", if {join_phrases(tiers_of_one_server)}"
+            f" {'has one server' if len(tiers_of_one_server) == 1 else 'have one server each'}"
+            if tiers_of_one_server
+            else ""
+        )
+        sentences.append(
+            f"At the lowest load, {quantity(time_beside, 's')} of the response time are outside the"
+            f" measured tiers{assumption}."
+        )
     if tiers_of_one_server:
         sentences.append(
             f"Each of these tiers counts as one server: {', '.join(tiers_of_one_server)}. If"

@@ -224,3 +224,12 @@ def test_only_rows_that_a_law_describes_have_intervals_and_limits(limit: float) 
     (legend,) = figure.legends
     labels = [text.get_text() for text in legend.get_texts()]
     assert any(label.startswith("interval of") for label in labels) is is_described
+
+
+def test_rows_that_are_too_few_for_a_fit_are_compared_with_the_goal_that_is_asked() -> None:
+    few = timings(np.array([1.0, 8, 32, 64]), np.array([3730.0, 521, 185, 151]))
+    with pytest.raises(NoAnswerError, match="falls below 75 % between p = 8"):
+        fits(few)
+    with pytest.raises(NoAnswerError, match="falls below 50 % between p = 32") as refusal:
+        fits(few, efficiency=0.5)
+    assert "(63 %) and p = 64 (38.6 %)" in str(refusal.value)

@@ -651,6 +651,8 @@ def test_an_objective_that_is_chosen_itself_is_told_once(folder: Path) -> None:
     assert decision is not None
     titles, rows = decision
     limit = "response time of jobs (at most 1.1 s)"
+    assert found.case == "base"
+    assert rows[0][:2] == ["chosen", f"{servers:g}"]
     assert titles == ["", "web servers", limit, "highest utilization"]
     assert [len(row) for row in rows] == [4]
 
