@@ -484,6 +484,8 @@ def _values_table_html(answer: Answer, words: Words) -> str:
         f'<tr><th scope="row">{escape(words.value(name))}</th>'
         f"<td>{escape(quantity(value.value, value.unit, ends=(value.low, value.high)))}</td></tr>"
         for name, value in answer.values.items()
+        # Probabilities of each number present are for programs.
+        if not name.startswith("probability[") or name in answer.asked
     ]
     shown_html, further_html = _html_of_first_lines(rows)
     if len(rows) <= _MOST_VALUES_SHOWN_FIRST:

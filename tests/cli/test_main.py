@@ -266,6 +266,10 @@ WRONG = [
         "command line: there is no option --method; write --with METHOD",
     ),
     (
+        ["page", "lock-and-bus", "--value", "response_time_quantile[requests,0.95]"],
+        "command line: there is no option --value; slipstick solve has it, and a study",
+    ),
+    (
         ["solve", "lock-and-bus", "--sweep", "a=1..4"],
         (
             "command line: there is no option --sweep; several values of a setting are a study:"

@@ -20,7 +20,7 @@ import pytest
 import quickjs
 
 from slipstick import solve
-from slipstick.answer import Answer, Value
+from slipstick.answer import ANSWERED, Answer, AskedValue, Value
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.expression.nodes import (
@@ -364,6 +364,19 @@ def test_sliders_of_an_open_network_go_just_beyond_saturation(
     # An M/M/2 queue at each station: S / (1 - rho^2).
     at_web, at_db = 0.005 / (1 - 0.2525**2), 0.010 / (1 - 0.505**2)
     assert enough["value"] == pytest.approx(at_web + at_db, rel=1e-12)
+
+
+def test_a_page_leaves_out_probabilities_that_nobody_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "shop.yaml"
+    path.write_text(SHOP.format(arrivals=80))
+    found = live_model({"model": read_value(str(path), "model")})
+    assert sum(name.startswith("probability[") for name in found.answer.values) > 50
+    page = live_page(found)
+    assert "probability of" not in page
+    assert found.words.value("utilization[db]") in page
+    asked = {"probability[db,3]": AskedValue(ANSWERED)}
+    page = live_page(replace(found, answer=replace(found.answer, asked=asked)))
+    assert page.count(found.words.value("probability[db,3]")) == 1
 
 
 @pytest.mark.turns(4)

@@ -788,6 +788,10 @@ cli.commands = cast("dict[str, click.Command]", Registry("slipstick.commands", c
 
 _OPTIONS_MEANT = {
     "--method": "write --with METHOD",
+    "--value": (
+        "slipstick solve has it, and a study has the key answer; pages show no quantiles, and of"
+        " other values those that their method has"
+    ),
     **dict.fromkeys(
         ("--sweep", "--axis", "--vary", "--axes"),
         "several values of a setting are a study: write its axes under vary, and slipstick run"
