@@ -575,7 +575,7 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
         for factor in (1.0, *(bottlenecks.ends_of_limit or ()))
     )
     if limits_at_ends:
-        throughput_limit += f" (by the fit, between {' and '.join(limits_at_ends)})"
+        throughput_limit += f" ({' to '.join(limits_at_ends)} by the fit)"
     elif bottlenecks.source_of_fit:
         throughput_limit += f", with values {bottlenecks.source_of_fit}"
     end_of_axis = setting_phrase(

@@ -348,7 +348,7 @@ def common_dimension(operation_verb: str, nodes: Iterable[Expr]) -> Dimension:
 _USUAL_UNITS = {
     "s": ("s", "ms"),
     "B": ("B", "kB"),
-    "1/s": ("/s",),
+    "1/s": ("/s", "/h"),
     "s/B": ("ns/B",),
     "B/s": ("MB/s",),
 }
@@ -360,6 +360,8 @@ def with_usual_units(value: float, dimension: Dimension) -> str:
 
     >>> with_usual_units(3, TIME)
     "'3 s' or '3 ms'"
+    >>> with_usual_units(38, RATE)
+    "'38 /s' or '38 /h'"
     """
     units = _USUAL_UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
     return " or ".join(f"'{value:g} {unit}'" for unit in units)
