@@ -140,6 +140,12 @@ class MoreProcessors(Prominent):
     used: float
 
 
+class OperationKind(Doubt):
+    """A sentence on the kind of operations whose rate the machine states; `kind` names it."""
+
+    kind: str
+
+
 class NotConverged(Doubt):
     """A sentence that a simulation has not converged. `reason` says how precise its estimate is, or
     why it has no interval.

@@ -20,6 +20,7 @@ from slipstick.errors import (
     MissingValue,
     MoreProcessors,
     NotConverged,
+    OperationKind,
     Prominent,
     RunLength,
     SlightlyBeyond,
@@ -1076,7 +1077,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         )
     )
     clause_list += dict.fromkeys(note for note in notes if isinstance(note, DoubtfulRate))
-    clause_list += _excess_clauses(results, notes)
+    clause_list += _machine_clauses(results, notes)
     clause_list += _stated_error_clauses(results, notes)
     clause_list += [note for note in results.notes if isinstance(note, AbsentValue)]
     is_long = sum(map(len, clause_list)) > _LONGEST_SENTENCE
@@ -1087,17 +1088,31 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses_text)
 
 
-def _excess_clauses(results: Results, notes: Iterable[str]) -> Iterator[str]:
-    """Yield a clause on the largest number of processors beyond those of the machine, with the
-    cases that have more processors, unless all have.
+def _machine_clauses(results: Results, notes: Iterable[str]) -> Iterator[str]:
+    """Yield a clause on the largest number of processors beyond those of the machine, and on the
+    kind of operations of each machine's rate if the compared machines state different kinds; each
+    with its cases, unless they are all.
     """
     excesses = [note for note in notes if isinstance(note, MoreProcessors)]
-    if excesses:
-        largest = max(excesses, key=lambda note: note.used)
-        cases = [case for case, answer in results.cases.items() if largest in answer.notes]
+    rates = [note for note in notes if isinstance(note, OperationKind)]
+    kinds = [
+        [note.kind for note in answer.notes if isinstance(note, OperationKind)]
+        for answer in results.cases.values()
+    ]
+    are_compared = any(kind != kinds[0] for kind in kinds) or any(
+        axis.path == "machine" for sweep in results.sweeps for axis in sweep.axes
+    )
+    for note in dict.fromkeys(
+        [
+            *sorted(excesses, key=lambda excess: excess.used)[-1:],
+            *(rates if are_compared else ()),
+        ]
+    ):
+        cases = [case for case, answer in results.cases.items() if note in answer.notes]
         is_everywhere = len(cases) in (0, len(results.cases))
+        subject = "the model " if note in excesses else ""
         names_phrase = join_phrases([*map(results.words.case, cases)])
-        yield f"the model {largest}" if is_everywhere else f"{names_phrase}: {largest}"
+        yield f"{subject}{note}" if is_everywhere else f"{names_phrase}: {note}"
 
 
 def _stated_error_clauses(results: Results, notes: Iterable[str]) -> Iterator[str]:
@@ -1212,7 +1227,13 @@ def _method_clauses(
         for note in answer.notes
         if not isinstance(
             note,
-            Definition | RunLength | MissingValue | NotConverged | Prominent | StatedError,
+            Definition
+            | RunLength
+            | MissingValue
+            | NotConverged
+            | OperationKind
+            | Prominent
+            | StatedError,
         )
     )
     for note, count in note_counts.most_common(1):

@@ -23,6 +23,7 @@ from slipstick.errors import (
     DoubtfulSource,
     ModelError,
     MoreProcessors,
+    OperationKind,
     Problem,
     SpecError,
     StatedError,
@@ -898,7 +899,7 @@ class BuiltModel:
         yield from self.notes
         path_of_count = f"{MACHINE}processors.count"
         if path_of_count in self.parameters:
-            own_values = {path: parameter.value for path, parameter in self.parameters.items()}
+            own_values = {path: entry.value or 0.0 for path, entry in self.parameters.items()}
             all_values = {**own_values, **values}
             used = self.sample.processors_used(all_values)
             most_used, available = np.max(used), np.max(all_values[path_of_count])
@@ -999,6 +1000,7 @@ def build(inputs: Inputs) -> BuiltModel:
         *inputs.notes,
         *_notes_of_build(inputs, parameter_by_path, sample),
         *_notes_of_trend(described_by_path, sample),
+        *_notes_of_rate(described_by_path, sample),
         *(sample.model.notes if isinstance(sample.model, Model) else ()),
     )
     entry_by_path = {**described_by_path, **_default_inputs(inputs, described_by_path)}
@@ -1106,6 +1108,31 @@ def _notes_of_trend(
         yield DoubtfulRate(
             f"a quantity of the machine is taken to another year along {rate_in_words}"
         )
+
+
+def _notes_of_rate(
+    described_by_path: Mapping[str, DescribedValue], sample: ModelShape
+) -> Iterator[str]:
+    """Yield a note on the kind of operations that the machine's rate counts, if the machine states
+    it and times depend on the rate.
+    """
+    path_of_rate = f"{MACHINE}processors.flops"
+    if path_of_rate not in sample.parameters:
+        return
+    # Brackets after the meaning name the kind.
+    kind = described_by_path[path_of_rate].given.meaning.rpartition("(")[2].rstrip(")")
+    paths_and_labels = (
+        (path_of_rate, f"operations count as {kind} at"),
+        (f"{MACHINE}processors.fp64", "FP64 runs at most at"),
+        (f"{MACHINE}processors.fp64_matrix", "in matrix products at"),
+    )
+    clauses = [
+        f"{label} {described_by_path[path].given.value / 1e12:.4g} TFLOP/s"
+        for path, label in paths_and_labels
+        if path in described_by_path
+    ]
+    if kind:
+        yield OperationKind("; ".join(clauses), kind=kind)
 
 
 def _notes_of_distributions(model: Subject) -> Iterator[str]:

@@ -106,7 +106,7 @@ def meanings_of(answers: Iterable[Answer]) -> dict[str, str]:
     meanings: dict[str, str] = {}
     for answer in answers:
         for path, entry in answer.described.items():
-            if meaning := entry.given.meaning or _format_phrase(path, entry.meaning):
+            if meaning := _format_phrase(path, entry.meaning) or entry.given.meaning:
                 meanings.setdefault(path, meaning)
     return meanings
 

@@ -103,6 +103,36 @@ def test_the_head_of_a_study_and_its_check_name_the_case_with_too_many_processor
     assert check_reference(str(path)) == [f"study; many: {said}"]
 
 
+def test_an_answer_tells_of_which_kind_of_operations_the_rate_of_its_machine_is(
+    tmp_path: Path,
+) -> None:
+    said = (
+        "operations count as dense bf16 matrix products at 794.5 TFLOP/s; FP64 runs at most at 34"
+        " TFLOP/s; in matrix products at 67 TFLOP/s"
+    )
+    path = activity(tmp_path, "{flops: 1 TFlop}")
+    assert said in solve(path).notes
+    # Another rate is of a kind that is not known; a time without a rate has no kind.
+    assert said not in solve(path, {"machine.processors.flops": "34e12 /s"}).notes
+    assert said not in solve(activity(tmp_path, "{collective: barrier}")).notes
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "study: 1\ntitle: Which machine is fastest?\nanswer: [time]\nbase: {model: model.yaml,"
+        " title: GPU}\ncases: {other: {machine: MACHINE, title: other machine}}\n"
+    )
+    activity(tmp_path, "{flops: 1 TFlop}")
+    text = study.read_text()
+    study.write_text(text.replace("MACHINE", "epyc-genoa-9654"))
+    assert f"GPU: {said}" in " ".join(str(run(study)).split())
+    # Machines whose rates are of one kind compare like with like.
+    study.write_text(text.replace("MACHINE", "gpu-node-a100"))
+    assert "operations count as" not in str(run(study))
+    study.write_text(
+        text.partition("cases:")[0] + "vary: {machine: [gpu-node-h100, epyc-genoa-9654]}\n"
+    )
+    assert said in " ".join(str(run(study)).split())
+
+
 def test_a_step_of_training_tells_how_many_gpus_it_uses() -> None:
     given = {"parameters.data": 2, "parameters.stages": 4, "parameters.batch": 8}
     assert solve("language-model-step", given)["amount[GPUs]"] == 64

@@ -245,6 +245,16 @@ class ProcessorsSpec(Spec):
             "floating-point operations that a processor completes per second, such as 19.5e12 /s"
         ),
     )
+    fp64: Rate | None = Field(
+        None,
+        description=(
+            "most FP64 operations that a processor completes per second, for comparison only"
+        ),
+    )
+    fp64_matrix: Rate | None = Field(
+        None,
+        description="most operations of FP64 matrix products that a processor completes per second",
+    )
     kind: ProcessorKind | None = Field(
         None,
         description=(
