@@ -13,7 +13,7 @@ from slipstick.errors import ModelError, SpecError, UnknownNameError, did_you_me
 from slipstick.model.system import need_model
 from slipstick.report.formatting import escape
 from slipstick.results.question import QuestionResult, ResultTable
-from slipstick.results.words import NO_WORDS, Words
+from slipstick.results.words import NO_WORDS, Words, as_words
 from slipstick.schema.inputs import BuiltModel
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
@@ -59,7 +59,7 @@ class TracesResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return a sentence on each trace that says how the time of its processors is used."""
-        return [f"{name}: {trace_sentence(views)}" for name, views in self.traces.items()]
+        return [f"{as_words(name)}: {trace_sentence(views)}" for name, views in self.traces.items()]
 
     @property
     def has_further_answers(self) -> bool:

@@ -87,7 +87,7 @@ def trace_sentence(views: TraceViews) -> str:
         return sentence
     largest_losses = _sorted_losses(answer)
     losses_text = ", ".join(
-        f"{plain_decimal(loss, 3)} to {_shortened_name(cause)}"
+        f"{plain_decimal(loss, 3)} to {_brief_cause(cause)}"
         for loss, cause in largest_losses[:_MOST_CAUSES_IN_SENTENCE]
     )
     losses_text += (
@@ -196,7 +196,21 @@ def _cause_of_lost_time(name: str, words: Words) -> str:
     """Return the cause of lost time in words: the words of the model for a wait, a quoted name for
     a function.
     """
-    return words.component_phrase(name) if ":" in name and "." not in name else quoted_name(name)
+    return words.component_phrase(name) if _is_wait(name) else quoted_name(name)
+
+
+def _brief_cause(name: str) -> str:
+    """Return the cause of lost time in words, the name of a function shortened.
+
+    >>> _brief_cause("lock:door"), _brief_cause("Condition.wait_for (synchronize.py:306)")
+    ('waiting for the lock door', 'Condition.wait_fo...')
+    """
+    return NO_WORDS.component_phrase(name) if _is_wait(name) else _shortened_name(name)
+
+
+def _is_wait(name: str) -> bool:
+    """Return whether a cause of lost time is a wait of a model, not a function of a program."""
+    return ":" in name and "." not in name
 
 
 def trace_parts(views: TraceViews) -> Iterator[str]:
