@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeGuard
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import (
@@ -217,20 +217,24 @@ class ConditionSearch:
         holds; each with True if the range begins there.
         """
         for stretch in self.unanswered:
-            if stretch.before is not None and stretch.holds_before:
+            if stretch.holds_before and self._is_outside_undecided(stretch.before):
                 yield stretch.before, False
-            if stretch.after is not None and stretch.holds_after:
+            if stretch.holds_after and self._is_outside_undecided(stretch.after):
                 yield stretch.after, True
+
+    def _is_outside_undecided(self, place: float | None) -> TypeGuard[float]:
+        """Return whether a place exists and lies in no undecided range."""
+        return place is not None and not any(
+            first_place <= place <= last_place for first_place, last_place in self.undecided
+        )
 
     def holds_at(self, place: float) -> bool | None:
         """Return whether the condition holds at a place; None if that is undecided, has no answer,
         or was not searched.
         """
         has_no_answer = any(stretch.first <= place <= stretch.last for stretch in self.unanswered)
-        is_undecided = any(
-            first_place <= place <= last_place for first_place, last_place in self.undecided
-        )
-        if has_no_answer or is_undecided or not self.first <= place <= self.last:
+        is_decided = self._is_outside_undecided(place)
+        if has_no_answer or not is_decided or not self.first <= place <= self.last:
             return None
         holds_there = self.holds_first
         for crossing in self.crossings:

@@ -153,7 +153,8 @@ def find_estimated_changes(
 
     Returns
     -------
-    the changes, and the first and the last place of each further stretch of undecided places
+    the changes, and the first and the last place of each further stretch of undecided places; if
+    something lies between the places, the decided places on both sides of it
 
     >>> margins = np.array([[-2.0, -0.5, 1.0], [-3.0, -1.5, 0.5], [-1.0, 0.5, 1.5]])
     >>> (change,), stretches = find_estimated_changes(
@@ -186,7 +187,13 @@ def find_estimated_changes(
                 )
             )
         elif undecided_since is not None:
-            stretches.append((float(places[undecided_since]), float(places[index - 1])))
+            first_index, last_index = undecided_since, index - 1
+            # Between places, all that lies up to the decided neighbours is unknown.
+            if not has_only_places and last_decided is not None:
+                first_index = last_decided
+            if not has_only_places and not has_run_ended:
+                last_index = index
+            stretches.append((float(places[first_index]), float(places[last_index])))
         last_decided = None if has_run_ended else index
         undecided_since = None
     return changes_found, stretches

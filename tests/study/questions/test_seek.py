@@ -35,6 +35,7 @@ from slipstick.study.uncertain import BAND_DRAWS
 from slipstick_questions.seek import (
     ConditionSearch,
     SeekResult,
+    UnansweredPlaces,
     _SearchRefinement,
     _with_band,
     search_text,
@@ -785,6 +786,29 @@ def test_the_longer_runs_of_a_search_stay_within_a_total_of_events() -> None:
             " events: about 12 s of processor time"
         )
     ]
+
+
+def test_an_undecided_range_of_rates_ends_at_the_decided_neighbours() -> None:
+    """A place between that a bisection happened to try, such as 85.625, is no end of it."""
+    places = np.array([80.0, 85.0, 85.625, 86.25, 90.0])
+    middle = np.array([2.0, 1.0, 0.1, 1.0, 2.0])
+    noise = np.array([0.1, 0.1, 0.5, 0.1, 0.1])
+    margins = np.array([middle, middle - noise, middle + noise])
+    for only_places, stretch in ((False, (85.0, 86.25)), (True, (85.625, 85.625))):
+        found = find_estimated_changes(margins, middle > 0, places, has_only_places=only_places)
+        assert found == ([], [stretch])
+    margins[:, 3:] = np.nan
+    found = find_estimated_changes(margins, middle > 0, places, has_only_places=False)
+    assert found == ([], [(85.0, 85.625)])
+
+
+def test_no_value_is_named_as_the_last_before_a_gap_where_it_is_undecided() -> None:
+    gap = UnansweredPlaces(87.5, 90.0, 86.25, None, holds_before=True, holds_after=False)
+    search = ConditionSearch(
+        "it", "base", "rate", "1/s", "", "x >= 85 /s", 80, 90, False, None, 9, (), unanswered=(gap,)
+    )
+    assert [*search.ends_of_answers] == [(86.25, False)]
+    assert [*replace(search, undecided=((85.0, 86.25),)).ends_of_answers] == []
 
 
 def test_a_run_that_was_not_made_is_named_with_the_keys_that_allow_it() -> None:
