@@ -100,6 +100,9 @@ OPERATORS: dict[type[ast.AST], Any] = {
     ast.Mod: ast.Mult,
 }
 
+MONITORING: Any = getattr(sys, "monitoring", None)
+"""What tells of executed lines; before Python 3.12 the lines are traced, which takes longer."""
+
 Line = tuple[str, int]
 """The path of a module and a line of it, from 1."""
 
@@ -252,26 +255,26 @@ class Executed:
     def start(self) -> None:
         """Begin anew."""
         self.seen.clear()
-        if sys.version_info >= (3, 12):
-            if not sys.monitoring.get_tool(sys.monitoring.PROFILER_ID):
-                sys.monitoring.use_tool_id(sys.monitoring.PROFILER_ID, "mutants")
-                event = sys.monitoring.events.LINE
-                sys.monitoring.register_callback(sys.monitoring.PROFILER_ID, event, self._line)
-                sys.monitoring.set_events(sys.monitoring.PROFILER_ID, event)
-            sys.monitoring.restart_events()
-        else:
+        if MONITORING is None:
             sys.settrace(self._traced)
+            return
+        if not MONITORING.get_tool(MONITORING.PROFILER_ID):
+            MONITORING.use_tool_id(MONITORING.PROFILER_ID, "mutants")
+            event = MONITORING.events.LINE
+            MONITORING.register_callback(MONITORING.PROFILER_ID, event, self._line)
+            MONITORING.set_events(MONITORING.PROFILER_ID, event)
+        MONITORING.restart_events()
 
     def stop(self) -> None:
         """Look at no further line."""
-        if sys.version_info >= (3, 12):
-            sys.monitoring.free_tool_id(sys.monitoring.PROFILER_ID)
-        else:
+        if MONITORING is None:
             sys.settrace(None)
+        else:
+            MONITORING.free_tool_id(MONITORING.PROFILER_ID)
 
     def _line(self, code: types.CodeType, line: int) -> Any:
         self.seen.update(self.numbers_by_line.get((code.co_filename, line), ()))
-        return sys.monitoring.DISABLE if sys.version_info >= (3, 12) else None
+        return MONITORING and MONITORING.DISABLE
 
     def _traced(self, frame: types.FrameType, event: str, argument: Any) -> Any:
         if frame.f_code.co_filename not in self._files:

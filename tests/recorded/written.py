@@ -17,7 +17,10 @@ __all__ = ["written", "written_names"]
 
 @cache
 def _read() -> Mapping[str, Any]:
-    return json.loads(Path(__file__).with_name("written.json").read_text("utf-8"))
+    texts: Mapping[str, Any] = json.loads(
+        Path(__file__).with_name("written.json").read_text("utf-8")
+    )
+    return texts
 
 
 def written_names() -> Iterator[str]:
