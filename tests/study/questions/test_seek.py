@@ -813,7 +813,18 @@ def test_no_value_is_named_as_the_last_before_a_gap_where_it_is_undecided() -> N
 
 def test_a_run_that_was_not_made_is_named_with_the_keys_that_allow_it() -> None:
     search = ConditionSearch(
-        "it", "base", "n", "", "", "wait <= 1 s", 1, 9, True, False, 9, (Change(7, 6, False, 5, 8),)
+        "it",
+        "base",
+        "n",
+        "",
+        "",
+        "wait <= 1 s",
+        1,
+        9,
+        True,
+        False,
+        9,
+        (Change(7, 6, False, low=5, high=8),),
     )
     told = search_text(replace(search, longer=4.0, events_left_out=96e6, most_events=40e6))
     assert told.endswith(
