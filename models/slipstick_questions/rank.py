@@ -52,7 +52,6 @@ from slipstick.study.uncertain import (
     HIGH_PROBABILITY,
     LOW_PROBABILITY,
     drawn_settings,
-    paired_saving,
 )
 from slipstick.vocabulary import REPLACED
 from slipstick_questions.specs import ChangesSpec, RankSpec
@@ -654,7 +653,7 @@ class _CaseRanking:
         of uncertain settings before and after the change [1].
         """
         changed_case = replace(self.case, built=changed_model)
-        saving_interval = paired_saving(
+        saving_interval = _paired_saving(
             self.case.with_mean_value_default,
             changed_case.with_mean_value_default,
             path,
@@ -1637,3 +1636,30 @@ def _draw_groups(
         )
         draw_intervals(axes, bar_centres, heights, low, high)
     axes.axhline(0.0, color="black", linewidth=0.8)
+
+
+def _paired_saving(case: Evaluator, changed_case: Evaluator, path: str, factor: float) -> Value:
+    """Return the interval of the fraction of the first value that a change saves. Both cases are
+    solved at the same draws of the uncertain settings, so that common uncertainty cancels.
+
+    Parameters
+    ----------
+    case : before the change
+    changed_case : after it
+    path : what was changed
+    factor : by which it was multiplied; a draw of it is multiplied as well
+    """
+    quantity = case.form.quantity
+    setting_draws = drawn_settings(case.built.uncertain_values)
+    changed_draws = {
+        name: value * factor if name == path else value for name, value in setting_draws.items()
+    }
+    values_before = np.asarray(case.columns(setting_draws, [quantity])[quantity])
+    values_after = np.asarray(changed_case.columns(changed_draws, [quantity])[quantity])
+    # A draw whose value is 0 before the change saves no share: not finite, refused below.
+    with np.errstate(all="ignore"):
+        saved_shares = 1 - values_after / values_before
+    if not np.isfinite(saved_shares).all():
+        return Value(None, "1")
+    low, high = np.quantile(saved_shares, [LOW_PROBABILITY, HIGH_PROBABILITY])
+    return Value(None, "1", float(low), float(high))

@@ -399,3 +399,27 @@ def test_a_zero_may_stand_for_any_symbol() -> None:
     law = LAWS["protocol-time"]
     made = law(fixed=Parameter("a", law.gives.dimension, 2.0), per_byte=0, size=0, added=0)
     assert Tape([made]).run({})[0].tolist() == [2.0]
+
+
+def test_a_law_of_symbols_refuses_numbers_that_its_conditions_exclude() -> None:
+    symbol = sympy.Symbol("p")
+    with pytest.raises(ModelError, match="amdahl-speedup holds for serial <= 1; got serial = 1.5"):
+        LAWS["amdahl-speedup"](serial=1.5, processors=symbol)
+    with pytest.raises(ModelError, match="mm1-response-time holds for service >= 0; got"):
+        LAWS["mm1-response-time"](arrivals=symbol, service=-2)
+    with pytest.raises(ModelError, match="amdahl-speedup holds for serial <= 1; got serial = 1.5"):
+        LAWS["amdahl-speedup"](serial=1.5, processors=Parameter("p"))
+    # A condition of a symbol may still hold.
+    assert LAWS["mm1-response-time"](arrivals=symbol, service=2) == 2 / (1 - 2 * symbol)
+
+
+def test_a_function_without_a_form_in_sympy_has_a_value_for_numbers() -> None:
+    arrivals, servers = sympy.symbols("arrivals servers")
+    probability = LAWS["erlang-c"](servers=servers, service=1, arrivals=arrivals)
+    at_point = probability.subs({arrivals: 6.5, servers: 9}).evalf()
+    # Erlang's formula by its sum.
+    load, terms = 6.5, [6.5**n / math.factorial(n) for n in range(9)]
+    late = load**9 / math.factorial(9) * 9 / (9 - load)
+    assert float(at_point) == pytest.approx(late / (sum(terms) + late), rel=1e-12)
+    # What still has a symbol stays as it is.
+    assert probability.subs({arrivals: 6.5}).evalf().free_symbols == {servers}

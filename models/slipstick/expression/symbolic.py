@@ -3,7 +3,7 @@
 SymPy is imported when a tree is first passed to it: it is most of a program's start-up. It gets
 symbols made from checked names and numbers only; no text is ever parsed by it. Special functions
 are written out where mathematics has a form, else they are functions of their own with a name on
-paper and no value; the tests compute them by second roads.
+paper, whose values are those of the calculator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, operands, walk
-from slipstick.late import Late
+from slipstick.expression.operators import OPERATORS
+from slipstick.late import Late, np
 
 __all__ = ["latex", "sympy", "to_sympy", "upright"]
 
@@ -25,7 +26,9 @@ else:
 
 @cache
 def _unevaluated_function(name: str) -> Any:
-    """Build a SymPy function of this name that stays unevaluated and has a LaTeX form."""
+    """Build a SymPy function of this name that has a LaTeX form, and a value only where SymPy asks
+    for a floating-point number.
+    """
 
     def latex(self: Any, printer: Any, exp: str | None = None) -> str:
         """Return the LaTeX form of the function, for SymPy's printer."""
@@ -34,7 +37,17 @@ def _unevaluated_function(name: str) -> Any:
         )
         return latex_text if exp is None else rf"\left({latex_text}\right)^{{{exp}}}"
 
-    return type(name, (sympy.Function,), {"_latex": latex})
+    def evaluate(self: Any, precision: int) -> Any:
+        """Return the value for numbers, in double precision; None for other operands."""
+        operand_values = [operand.evalf() for operand in self.args]
+        if not all(value.is_Number for value in operand_values):
+            return None
+        result = np.empty(1)
+        columns = [np.array([float(value)]) for value in operand_values]
+        OPERATORS[name].evaluate(columns, result)
+        return sympy.Float(result[0])
+
+    return type(name, (sympy.Function,), {"_latex": latex, "_eval_evalf": evaluate})
 
 
 def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:

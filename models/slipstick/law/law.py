@@ -14,7 +14,14 @@ from slipstick.arguments import LARGEST, value_in_message
 from slipstick.display import html_table
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.formula import Comparison, read_condition
-from slipstick.expression.nodes import Dimension, Expr, Parameter, substitute_in_walk, walk
+from slipstick.expression.nodes import (
+    Dimension,
+    Expr,
+    Parameter,
+    parameters,
+    substitute_in_walk,
+    walk,
+)
 from slipstick.extensions import Registry
 from slipstick.late import Array, np
 
@@ -159,19 +166,20 @@ class Law:
 
     def __call__(self, **values: Any) -> Any:
         """Evaluate for numbers or arrays in base units, or build an expression from expressions or
-        from SymPy's, whose conditions are not checked.
+        from SymPy's. Conditions that depend on them are not checked.
 
         Raises
         ------
         ModelError : a symbol is missing or unknown, or the law does not hold there
         """
         self._check_names(values)
-        # Conditions of expressions cannot be checked before they have values.
         if any(isinstance(value, Expr) for value in values.values()):
+            self._check_known_conditions(values)
             return substitute_in_walk(self._right_side_nodes, values)
         if any(map(_is_sympy_expression, values.values())):
             from slipstick.expression.symbolic import sympy, to_sympy
 
+            self._check_known_conditions(values)
             return to_sympy(
                 self.right_side,
                 {
@@ -187,8 +195,7 @@ class Law:
             )
         except ModelError:
             # A part of the equation may be refused before a condition can say why.
-            for condition in self.conditions:
-                self._check_condition(condition, bool(condition.holds(values).all()), values)
+            self._check_known_conditions(values)
             raise
         if any(np.ndim(value) for value in values.values()):
             return value_by_point
@@ -264,6 +271,14 @@ class Law:
                 for symbol in missing_symbols
             )
             raise ModelError(f"law {self.name} needs {missing_in_words}")
+
+    def _check_known_conditions(self, values: Mapping[str, Any]) -> None:
+        """Raise if a condition fails whose symbols all have numbers as values."""
+        numbers = {name: value for name, value in values.items() if _is_numeric(value)}
+        for condition in self.conditions if numbers else ():
+            symbols = parameters(condition.left, condition.right)
+            if all(symbol.name in numbers for symbol in symbols):
+                self._check_condition(condition, bool(condition.holds(numbers).all()), numbers)
 
     def _check_conditions(
         self, side_values: Sequence[Array], values: Mapping[str, Array | float]

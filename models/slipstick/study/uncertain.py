@@ -369,33 +369,6 @@ def interval_ends(
     return ends_by_name
 
 
-def paired_saving(case: Evaluator, changed_case: Evaluator, path: str, factor: float) -> Value:
-    """Return the interval of the fraction of the first value that a change saves. Both cases are
-    solved at the same draws of the uncertain settings, so that common uncertainty cancels.
-
-    Parameters
-    ----------
-    case : before the change
-    changed_case : after it
-    path : what was changed
-    factor : by which it was multiplied; a draw of it is multiplied as well
-    """
-    quantity = case.form.quantity
-    setting_draws = drawn_settings(case.built.uncertain_values)
-    changed_draws = {
-        name: value * factor if name == path else value for name, value in setting_draws.items()
-    }
-    values_before = np.asarray(case.columns(setting_draws, [quantity])[quantity])
-    values_after = np.asarray(changed_case.columns(changed_draws, [quantity])[quantity])
-    # A draw whose value is 0 before the change saves no share: not finite, refused below.
-    with np.errstate(all="ignore"):
-        saved_shares = 1 - values_after / values_before
-    if not np.isfinite(saved_shares).all():
-        return Value(None, "1")
-    low, high = np.quantile(saved_shares, [LOW_PROBABILITY, HIGH_PROBABILITY])
-    return Value(None, "1", float(low), float(high))
-
-
 def _refuse_shaping_settings(built_model: BuiltModel, uncertain_values: UncertainValues) -> None:
     for path in uncertain_values.paths:
         if path not in built_model.parameters or not built_model.can_vary([path]):
