@@ -403,11 +403,12 @@ def test_a_zero_may_stand_for_any_symbol() -> None:
 
 def test_a_law_of_symbols_refuses_numbers_that_its_conditions_exclude() -> None:
     symbol = sympy.Symbol("p")
-    with pytest.raises(ModelError, match="amdahl-speedup holds for serial <= 1; got serial = 1.5"):
+    no_fraction = r"amdahl-speedup holds for serial <= 1; got serial = 1\.5"
+    with pytest.raises(ModelError, match=no_fraction):
         LAWS["amdahl-speedup"](serial=1.5, processors=symbol)
     with pytest.raises(ModelError, match="mm1-response-time holds for service >= 0; got"):
         LAWS["mm1-response-time"](arrivals=symbol, service=-2)
-    with pytest.raises(ModelError, match="amdahl-speedup holds for serial <= 1; got serial = 1.5"):
+    with pytest.raises(ModelError, match=no_fraction):
         LAWS["amdahl-speedup"](serial=1.5, processors=Parameter("p"))
     # A condition of a symbol may still hold.
     assert LAWS["mm1-response-time"](arrivals=symbol, service=2) == 2 / (1 - 2 * symbol)
