@@ -264,6 +264,7 @@ def measured(
     account = _Account(
         measurements, points, regions, measurements.timer or 0.0 if timer is None else timer, notes
     )
+    notes += _notes_on_parts_without_reference(points, regions, account.growth)
     notes += check_parts(measurements, points, regions, account.growth)
     answers = tuple(map(account.answer, points))
     check_waits(measurements, points, answers)
@@ -393,6 +394,31 @@ def check_parts(
         raise SpecError([run.problem(message, region)])
     message = f"at p = {count} the parts lose more time than the run, so {rest}"
     return [run.problem(message, region)]
+
+
+def _notes_on_parts_without_reference(
+    points: Sequence[MeasuredPoint], regions: Regions, growth: Growth
+) -> list[Problem]:
+    """Return one note on parts whose times are left out of the account, because the run with which
+    others are compared has none.
+    """
+    timed_points = [point for point in points if point.find("time", regions.whole_region)]
+    run_by_region: dict[str, Measurement] = {}
+    for point in timed_points:
+        reference_point = growth.reference_point(point, timed_points)
+        for region in regions.part_regions:
+            time = point.find("time", region)
+            if time is not None and reference_point.find("time", region) is None:
+                run_by_region.setdefault(region, time.run)
+    if not run_by_region or any(map(_has_own_account, points)):
+        return []
+    names = [*run_by_region]
+    further = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    message = (
+        f"left out, because the smallest run has no time of it: {', '.join(names[:4])}{further};"
+        " write 0 s there if it took none"
+    )
+    return [run_by_region[names[0]].problem(message, "region")]
 
 
 def _has_own_account(point: MeasuredPoint) -> bool:

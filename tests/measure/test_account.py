@@ -365,6 +365,17 @@ def test_parts_that_lose_more_than_the_run_are_noted(tmp_path: Path) -> None:
     assert not measured(read_text(tmp_path, text)).notes[1:]
 
 
+def test_a_part_that_the_smallest_run_does_not_have_is_noted(tmp_path: Path) -> None:
+    text = "p,region,metric,value,unit\n1,,time,100,s\n4,,time,30,s\n4,mpi,time,3,s\n"
+    found = measured(read_text(tmp_path, text))
+    assert "processors_lost[lost]" in at(found, 4).values
+    (note,) = found.notes
+    assert note.message.startswith("left out, because the smallest run has no time of it: mpi;")
+    found = measured(read_text(tmp_path, f"{text}1,mpi,time,0,s\n"))
+    assert at(found, 4)["processors_lost[mpi]"] == pytest.approx(0.4)
+    assert found.notes == ()
+
+
 def test_shares_of_the_time_are_no_sums_whatever_is_said_of_waits(tmp_path: Path) -> None:
     text = "p,time [s],wait [%]\n1,100,0\n4,30,10\n"
     answers = [
