@@ -395,7 +395,7 @@ def test_the_end_of_a_slider_follows_the_capacity_with_the_other_inputs(
         ends_text = (
             f"(({{ low, high }}) => [low, high])(reach({model}, {slider}, {values}, {anchor}))"
         )
-        return json.loads(engine.eval(f"JSON.stringify({ends_text})"))
+        return [float(end) for end in json.loads(engine.eval(f"JSON.stringify({ends_text})"))]
 
     for index, slider in enumerate(found.sliders):
         assert ends(index, {}, slider.value) == pytest.approx([slider.low, slider.high])
