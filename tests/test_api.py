@@ -584,6 +584,16 @@ def test_a_model_made_in_python_goes_into_a_study_and_its_report(tmp_path: Path)
     assert found.figure().axes
     with pytest.raises(UnknownNameError, match="there is no picture 'less'"):
         found.figure("less")
+    bare = {"study": 1, "title": "How long?", "base": {"model": model}, "answer": ["time"]}
+    without_pictures = run(bare)
+    advised = {"kind": "bars", "name": "parts", "title": "Parts", "cases": ["base"]}
+    with pytest.raises(InputError) as caught:
+        without_pictures.figure()
+    assert str(caught.value) == (
+        f"the study {without_pictures.name} has no pictures; name what to draw under pictures, such"
+        " as [{kind: bars, name: parts, title: Parts, cases: [base], stack: component}]"
+    )
+    assert run({**bare, "pictures": [{**advised, "stack": "component"}]}).figure().axes
     written = [path.name for path in found.report(tmp_path / "report", html=False)]
     assert written == ["report.md", "results.csv", "more.png", "more.svg", "inputs.yaml"]
     assert found.cite().startswith("How many processors? Computed with slipstick ")

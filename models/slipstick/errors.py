@@ -562,6 +562,7 @@ _SYNONYMS = {
     "ctmc": ("markov-chain",),
     "des": ("simulation",),
     "mutex": ("lock",),
+    "usl": ("universal-scalability", "universal-scalability-peak"),
     "semaphore": ("permits",),
     "latency": ("response_time", "time"),
     "steps": ("cycle",),

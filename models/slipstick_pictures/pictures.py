@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from slipstick.answer import Answer
-from slipstick.errors import DoubtfulRate, look_up
+from slipstick.errors import DoubtfulRate, InputError, look_up
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
 from slipstick.report.formatting import (
@@ -1530,7 +1530,12 @@ def save(
 def figure_of(results: Results, name: str | None) -> Figure:
     """Draw the picture of a study with a name; the first one if no name is given."""
     pictures = {spec.name: spec for spec in results.spec.pictures}
-    first_name = next(iter(pictures), "")
+    if not pictures:
+        raise InputError(
+            f"the study {results.name} has no pictures; name what to draw under pictures, such as"
+            " [{kind: bars, name: parts, title: Parts, cases: [base], stack: component}]"
+        )
+    first_name = next(iter(pictures))
     with look():
         spec = look_up("picture", first_name if name is None else name, pictures)
         return draw(results, spec, fill_indices_by_label(results, results.spec.pictures))

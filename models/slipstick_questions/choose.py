@@ -69,9 +69,9 @@ from slipstick.schema.text import Mark, Node, Scalar, Table, leaves, node_at
 from slipstick.study.cases import BASE, Place, StudyContext, axis_nodes, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, drawn_columns, interval_ends
 from slipstick.vocabulary import DISCIPLINES, SIMULATION
+from slipstick_questions.axes import axis_of
 from slipstick_questions.choices_picture import SolvedChoices, choices_figure, objective_title
 from slipstick_questions.conditions import (
     LIMIT,

@@ -75,9 +75,9 @@ from slipstick.study.cases import (
 )
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.questions import Question
-from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PROBABILITY, LOW_PROBABILITY, drawn_columns
 from slipstick.vocabulary import SIMULATION
+from slipstick_questions.axes import axis_of
 from slipstick_questions.conditions import (
     BASE_THERE,
     LIMIT,

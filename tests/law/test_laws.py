@@ -401,6 +401,11 @@ def test_a_zero_may_stand_for_any_symbol() -> None:
     assert Tape([made]).run({})[0].tolist() == [2.0]
 
 
+def test_the_short_name_of_the_universal_scalability_law_leads_to_it() -> None:
+    with pytest.raises(KeyError, match="did you mean 'universal-scalability' or"):
+        LAWS["usl"]
+
+
 def test_a_law_of_symbols_refuses_numbers_that_its_conditions_exclude() -> None:
     symbol = sympy.Symbol("p")
     no_fraction = r"amdahl-speedup holds for serial <= 1; got serial = 1\.5"

@@ -195,7 +195,7 @@ def check_sweep(
     evaluators: list[Evaluator] = []
     for path, nodes in nodes_by_path.items():
         with collect_problems(problems):
-            axes.append(_read_axis(path, nodes, inputs))
+            axes.append(read_axis(path, nodes, inputs))
     if problems:
         # A problem with a path is the same for each of its values, and is told once.
         raise SpecError(
@@ -237,30 +237,12 @@ def _axes_with_nodes(
 ) -> list[_AxisWithNodes]:
     inputs = resolve_once(settings, library)
     return [
-        _AxisWithNodes(_read_axis(path, nodes, inputs), nodes)
+        _AxisWithNodes(read_axis(path, nodes, inputs), nodes)
         for path, nodes in definition.axes().items()
     ]
 
 
-def axis_of(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
-    """Check the values of one axis at their place and return the axis; numbers that determine the
-    structure of a model, such as permits, stay numbers.
-
-    Raises
-    ------
-    SpecError : a value is not allowed, or the path does not exist
-    """
-    axis = _read_axis(path, nodes, inputs)
-    if (
-        axis.has_names
-        and not (path in REFERENCES or is_solver_option(path))
-        and (numbers := numbers_of(nodes))
-    ):
-        return Axis(axis.path, "1", tuple(numbers))
-    return axis
-
-
-def _read_axis(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
+def read_axis(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
     """Check the values of an axis at their place, as if each were written there, and return them as
     numbers or as names.
     """

@@ -133,6 +133,16 @@ def test_an_answer_tells_of_which_kind_of_operations_the_rate_of_its_machine_is(
     assert said in " ".join(str(run(study)).split())
 
 
+def test_p_under_vary_leads_to_the_number_of_processors(tmp_path: Path) -> None:
+    activity(tmp_path, "{flops: 1 TFlop}")
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "study: 1\ntitle: How long?\nbase: {model: model.yaml}\nanswer: [time]\nvary: {p: [1, 2]}\n"
+    )
+    with pytest.raises(SpecError, match=r"its path is population\.processors"):
+        check_file(study)
+
+
 def test_a_step_of_training_tells_how_many_gpus_it_uses() -> None:
     given = {"parameters.data": 2, "parameters.stages": 4, "parameters.batch": 8}
     assert solve("language-model-step", given)["amount[GPUs]"] == 64

@@ -1318,7 +1318,7 @@ class ActivitySpec(ModelFileSpec):
     """
 
     hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("processors", "threads", "cores", "workers", "ranks"),
+        ("p", "processors", "threads", "cores", "workers", "ranks"),
         "write population: {processors: 16}; its path is population.processors",
     )
 
