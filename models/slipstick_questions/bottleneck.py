@@ -332,7 +332,7 @@ def _reason_with_groups(model: Model) -> str:
     groups = group_names(model)
     last_group = groups[-1]
     waits = [f"wait[{name}]" for name in model.counters]
-    waits_text = f" with {join_phrases(waits)}, which tell who waits for whom" * bool(waits)
+    waits_text = f" with {join_phrases(waits)}, which tell the side that waits" * bool(waits)
     return (
         f"has several groups, {join_phrases(groups)}, and a bottleneck is that of one cycle. Write"
         " a case with more of each group and resource, such as cases: {more:"

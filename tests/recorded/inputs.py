@@ -425,7 +425,9 @@ def _command(words: Sequence[str]) -> tuple[int, str]:
             status = int(ended.code or 0)
         except Exception:  # noqa: BLE001  # what a user would see as a traceback
             status = RAW
-    return status, output.getvalue() + notes.getvalue()
+    # A message names files of the project by their paths, which differ from checkout to checkout.
+    printed = output.getvalue() + notes.getvalue()
+    return status, printed.replace(str(ROOT), "PROJECT")
 
 
 def _numbers_of(text: str) -> list[float]:

@@ -825,7 +825,7 @@ def join_solutions(
         )
         for pipeline_name in pipeline_names
     }
-    entries_by_table: dict[str, dict[int, Any]] = {"checks": {}, "errors": {}, "events": {}}
+    entries_by_table: dict[str, Any] = {"checks": {}, "errors": {}, "events": {}}
     for point_index, (solution, piece_index) in solution_by_point.items():
         for table_name, entry_by_point in entries_by_table.items():
             if piece_index in getattr(solution, table_name):
