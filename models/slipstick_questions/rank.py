@@ -180,6 +180,7 @@ class RankResult(QuestionResult):
 
     title: ClassVar[str] = "What would help most"
     asked_by: ClassVar[str] = r"\b(?:help|save|shorten)s?\b"
+    is_at_given_values: ClassVar[bool] = True
     rankings: tuple[Ranking, ...] = ()
     changes: tuple[ChangeRanking, ...] = ()
 

@@ -2203,7 +2203,7 @@ def _doubts_clause(search: ConditionSearch) -> str:
     """Return a clause on rates that are used outside their periods, are guesses, or are of weak
     series; empty if there are none.
     """
-    clause_beginning = "; rates used beyond the years of their data: "
+    clause_beginning = "; rates applied beyond the years they were stated for: "
     outside_clauses = [f"{clause_beginning}{', '.join(search.beyond)}"] if search.beyond else []
     return "".join([*outside_clauses, *(f"; {doubt}" for doubt in search.doubts)])
 

@@ -866,7 +866,9 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
             for (start, end), names in names_by_span.items()
         )
         use_in_words = (
-            f"used beyond the years of their data: {periods_in_words}" if periods_in_words else ""
+            f"applied beyond the years they were stated for: {periods_in_words}"
+            if periods_in_words
+            else ""
         )
         are_all_within_data = not any(rate.years_outside for rate in rates)
         use_in_words = use_in_words or (

@@ -244,10 +244,13 @@ def test_the_page_the_table_and_json_have_it(
     printed, page, rows, document = reported("project", capsys)
     assert "Computation takes the most time until 2007.1, memory traffic from 2007.1" in printed
     assert (
-        "these rates are guesses: processors 2010 to 2020; used beyond the years of their data:"
-        " processors, adapter" in " ".join(printed.split())
+        "these rates are guesses: processors 2010 to 2020; applied beyond the years they were stated"
+        " for: processors, adapter" in " ".join(printed.split())
     )
-    assert "used beyond the years of their data: processors, adapter for 2020 to 2025" in page
+    assert (
+        "applied beyond the years they were stated for: processors, adapter for 2020 to 2025"
+        in page
+    )
     assert Path("here/ahead.png").is_file()
     assert [row["year"] for row in rows] == ["2005.0", "2010.0", "2015.0", "2020.0", "2025.0"]
     assert (

@@ -237,8 +237,11 @@ def _lines_of_questions(
         return not question.answers_amount_in(title), match.start() if match else len(title)
 
     questions = sorted(results.questions.items(), key=place_in_title)
+    answers = [*results.cases.values()]
+    given_values = _varied_values(results, answers) if answers else []
+    given_text = f", with {join_phrases(given_values)}" if given_values else ""
     return [
-        (name, line)
+        (name, line + given_text * question.is_at_given_values)
         for name, question in questions
         for line in [*question.headline(results.words)][
             question is deciding_question and verdict.replaces_headline :

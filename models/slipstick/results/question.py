@@ -274,6 +274,11 @@ class QuestionResult:
     no does.
     """
 
+    is_at_given_values: ClassVar[bool] = False
+    """It answers for the values that cases have as given, which the head states where other
+    questions vary them.
+    """
+
     asked_by: ClassVar[str] = ""
     """Words by which a title asks the question, as a regular expression; empty if there are none.
     """

@@ -523,7 +523,8 @@ class Words:
         wait_kind, colon, name = label.partition(":")
         phrase = _PHRASES_OF_WAITS.get(as_words(wait_kind)) if colon else None
         if phrase is not None:
-            return phrase.format(as_words(name))
+            # A buffer's conditions are its places and its items.
+            return phrase.format(as_words(re.sub(r"(.+)\.(places|items)", r"\2 in \1", name)))
         return _PHRASES_OF_COMPONENTS.get(label, as_words(label))
 
     def formula(self, formula_text: str) -> str:

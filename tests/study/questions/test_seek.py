@@ -97,8 +97,8 @@ def test_the_year_in_which_hardware_passes_software(folder: Path) -> None:
     assert crossing.value == pytest.approx(2010 + t, rel=1e-10)
     assert made.beyond == ("processors (2010 to 2020)", "adapter (2000 to 2020)")
     assert (
-        "rates used beyond the years of their data: processors (2010 to 2020), adapter (2000 "
-        "to 2020)"
+        "rates applied beyond the years they were stated for: processors (2010 to 2020), adapter"
+        " (2000 to 2020)"
     ) in search_text(made)
 
 
