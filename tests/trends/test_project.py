@@ -244,8 +244,8 @@ def test_the_page_the_table_and_json_have_it(
     printed, page, rows, document = reported("project", capsys)
     assert "Computation takes the most time until 2007.1, memory traffic from 2007.1" in printed
     assert (
-        "these rates are guesses: processors 2010 to 2020; applied beyond the years they were stated"
-        " for: processors, adapter" in " ".join(printed.split())
+        "these rates are guesses: processors 2010 to 2020; applied beyond the years they were"
+        " stated for: processors, adapter" in " ".join(printed.split())
     )
     assert (
         "applied beyond the years they were stated for: processors, adapter for 2020 to 2025"
