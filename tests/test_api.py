@@ -236,8 +236,8 @@ class TestOnePoint:
             (
                 lambda: solve(OPERATION, machine=load("machine/rs6000-43p-atm")),  # type: ignore[call-overload]
                 (
-                    "solve: machine must be a name, a file, or a dict of what the file would "
-                    "hold, or None"
+                    "solve: machine must be a name, a file, or a dict with the content of the "
+                    "file, or None"
                 ),
             ),
             (

@@ -20,7 +20,7 @@ turn, which take each branch three times.
 """
 ABSOLUTE, OF_EACH = 3e-6, 1e-8
 """Tolerances of a checksum: of all, and for each number."""
-MOST_IN_A_GROUP = 12
+MOST_IN_A_GROUP = 14
 WORDS_THAT_DIFFER = {
     "fit | strong | 7 | fit t.csv --scaling weak --at 64",
     "file | tests/shelf/load-tests/fio-one-at-a-time.json | 2 | measured {file} --json",

@@ -220,7 +220,7 @@ def test_transient_questions_out_of_range_are_named() -> None:
         str(caught.value)
         == "the chain's clock ticks 2e+06 times until the last time asked for, which is 4.01e+09"
         " steps with its rates; the limit is 2,000,000,000: ask for an earlier time, for the"
-        " long run, or allow more with --limit ticks=4.2e+09 (limits: in a study, limits= in"
+        " steady state, or allow more with --limit ticks=4.2e+09 (limits: in a study, limits= in"
         " Python)"
     )
 
