@@ -152,21 +152,6 @@ def repeated_geometrically(count: Array, time: RandomTime) -> RandomTime:
     return RandomTime(count * time.mean, count * time.variance + variance_from_number, "general")
 
 
-def mixture_of_times(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
-    """Return the time that is one of several with given probabilities, by the law of total
-    variance.
-    """
-    if len(options) == 1:
-        ((_, only_time),) = options
-        return only_time
-    mean = sum_of_columns(probability * time.mean for probability, time in options)
-    mean_square = sum_of_columns(
-        probability * (time.variance + time.mean * time.mean) for probability, time in options
-    )
-    variance = mean_square - mean * mean
-    return RandomTime(mean, limited_to_range(variance))
-
-
 MOST_EXPONENTIAL = 8
 """The largest number of exponential times whose maximum is computed exactly, by 2^8 terms."""
 

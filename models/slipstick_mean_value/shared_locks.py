@@ -38,12 +38,12 @@ from slipstick.random_times import (
     RandomTime,
     limited_to_range,
     maximum_of_identical,
-    mixture_of_times,
     sum_of_columns,
     without_zeros,
 )
 from slipstick_mean_value.arrivals import ArrivalState, whole_service_weight
 from slipstick_mean_value.queues import Queue
+from slipstick_mean_value.traversal import mixture_of_times
 
 if TYPE_CHECKING:
     from slipstick.queueing.markov_chain import MarkovChain, Rows, Transitions

@@ -319,6 +319,8 @@ def _is_numeric(value: object) -> bool:
     if isinstance(value, int) and not isinstance(value, bool):
         # Larger whole numbers have no double.
         return -LARGEST <= value <= LARGEST
+    if isinstance(value, Expr):  # an array of it would load NumPy, which `check` does not need
+        return False
     try:
         value_array = np.asarray(value)
     except ValueError:  # a list of unlike lists

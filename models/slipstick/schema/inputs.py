@@ -34,7 +34,7 @@ from slipstick.errors import (
     short,
     suggestion_of,
 )
-from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
+from slipstick.expression.nodes import COUNT, Expr, Number, Parameter, parameters, substitute
 from slipstick.late import Array, late_pattern, np
 from slipstick.law import LAWS, Law
 from slipstick.model.added import AddedModel
@@ -829,13 +829,19 @@ class ModelShape:
         """The technology classes by whose factors the times of the case are multiplied."""
         return self.model.technologies if isinstance(self.model, Model) else ()
 
-    def processors_used(self, values: Values) -> Array:
-        """Return the number of processors that work at once; `MANY` for arrivals [points]."""
+    def processors_used(self, values: Values) -> Array | float:
+        """Return the number of processors that work at once; `MANY` for arrivals [points]. Numbers
+        are computed without NumPy, which `check` does not load.
+        """
         from slipstick.expression.tape import Tape, selected_values
 
         if not isinstance(self.model, Model):
-            return np.zeros(1)
-        tape = Tape([self.model.population.present])
+            return 0.0
+        numbers = {path: value for path, value in values.items() if isinstance(value, float)}
+        present = substitute(self.model.population.present, numbers)
+        if isinstance(present, Number):
+            return present.value
+        tape = Tape([present])
         return tape.run(selected_values(values, tape.parameters))[0]
 
 
@@ -901,11 +907,14 @@ class BuiltModel:
         if path_of_count in self.parameters:
             own_values = {path: entry.value or 0.0 for path, entry in self.parameters.items()}
             all_values = {**own_values, **values}
-            used = self.sample.processors_used(all_values)
-            most_used, available = np.max(used), np.max(all_values[path_of_count])
-            if np.any(used > all_values[path_of_count]) and most_used < MANY:
+            used, available = self.sample.processors_used(all_values), all_values[path_of_count]
+            are_numbers = isinstance(used, float) and isinstance(available, float)
+            largest: Callable[[Any], float] = float if are_numbers else np.max
+            most_used = largest(used)
+            if largest(used > available) and most_used < MANY:
                 yield MoreProcessors(
-                    f"uses {most_used:,.12g} processors; the machine has {available:,.12g}",
+                    f"uses {most_used:,.12g} processors; the machine has"
+                    f" {largest(available):,.12g}",
                     used=most_used,
                 )
 
@@ -1183,7 +1192,7 @@ def _notes_of_adapters(
     adapters_per_node = values[f"{MACHINE}node.adapters"]
     if (
         processors_per_node > adapters_per_node > 0
-        and not 0 < shape.processors_used(values)[0] <= processors_per_node
+        and not 0 < shape.processors_used(values) <= processors_per_node
     ):
         adapter_noun = "adapter" if adapters_per_node == 1 else "adapters"
         yield (
