@@ -524,7 +524,7 @@ class Words:
         phrase = _PHRASES_OF_WAITS.get(as_words(wait_kind)) if colon else None
         if phrase is not None:
             # A buffer's conditions are its places and its items.
-            return phrase.format(as_words(re.sub(r"(.+)\.(places|items)", r"\2 in \1", name)))
+            return phrase.format(as_words(re.sub(r"^([^.]*)\.(places|items)$", r"\2 in \1", name)))
         return _PHRASES_OF_COMPONENTS.get(label, as_words(label))
 
     def formula(self, formula_text: str) -> str:
