@@ -211,8 +211,8 @@ def notes_of(result: Result) -> tuple[str, ...]:
         if unended_share := result.unended_share(group_index):
             notes.append(
                 f"customers ({group.name}) spend {100 * unended_share:.3g} % of their time in"
-                " cycles that do not end, so some of them starve; the mean time counts all of them,"
-                " by Little's law, but quantiles count only cycles that ended"
+                " cycles that had not ended with the run, so some of them starve; the mean time"
+                " counts all of them, by Little's law, but quantiles count only cycles that ended"
             )
     return tuple(notes)
 
