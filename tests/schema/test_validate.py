@@ -79,7 +79,10 @@ MACHINES = [
         "processors: {zzz: 8}",
         [
             "2:13: processors.count: key 'count' is missing: number of processors",
-            "2:14: processors.zzz: unknown key; known: count, speed, flops, kind, units",
+            (
+                "2:14: processors.zzz: unknown key; known: count, speed, flops, fp64, fp64_matrix,"
+                " kind, units"
+            ),
         ],
     ),
     (
