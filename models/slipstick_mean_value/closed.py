@@ -84,9 +84,8 @@ from slipstick_mean_value.arrivals import (
     whole_service_weight,
 )
 from slipstick_mean_value.in_a_row import SuccessiveVisits, successive_visits
-from slipstick_mean_value.lumping import LumpedActivities, lump_alike_resources
 from slipstick_mean_value.product_form import network_of_groups, product_form_points
-from slipstick_mean_value.queues import Queue, queues_of
+from slipstick_mean_value.queues import LumpedActivities, Queue, lump_alike_resources, queues_of
 from slipstick_mean_value.shared_locks import reader_writer_waits
 from slipstick_mean_value.spin_locks import SpinLock
 from slipstick_mean_value.states import (

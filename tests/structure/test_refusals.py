@@ -30,8 +30,7 @@ from slipstick.structure.contention import Contention
 from slipstick.structure.times import time_of_pass
 from slipstick.structure.visits import Places, visit_trees
 from slipstick.structure.work import most_requests_at_once
-from slipstick_mean_value.lumping import lump_alike_resources
-from slipstick_mean_value.queues import queues_of
+from slipstick_mean_value.queues import lump_alike_resources, queues_of
 
 
 @dataclass(frozen=True)

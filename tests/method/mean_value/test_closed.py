@@ -37,7 +37,7 @@ from slipstick.random_times import (
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import KNOWN
 from slipstick_chains.networks.solve import solve_markov_chain
-from slipstick_mean_value import arrivals, closed, form, lumping
+from slipstick_mean_value import arrivals, closed, form, queues
 from slipstick_mean_value.closed import Recursion
 from slipstick_mean_value.form import MeanValue
 from tests.every_step import every_model
@@ -395,9 +395,9 @@ def test_alike_resources_are_lumped_into_one_without_another_answer(
         hold("door", _modules(8, body)) >> others if kind == "held" else _modules(8, body) >> others
     )
     model = grouped_model({"first": (4, cycle), "rest": (2, others)}, resources=resources)
-    assert lumping.lump_alike_resources(model.bodies, model).copies_by_resource
+    assert queues.lump_alike_resources(model.bodies, model).copies_by_resource
     lumped = MeanValue(model).points({}).answer(0, shares=kind == "servers")
-    monkeypatch.setattr(lumping, "LUMPED_FROM", 1000)
+    monkeypatch.setattr(queues, "LUMPED_FROM", 1000)
     plain = MeanValue(model).points({}).answer(0, shares=kind == "servers")
     assert list(lumped.steps) == list(plain.steps)
     assert list(lumped.values) == list(plain.values)
