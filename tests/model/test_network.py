@@ -82,8 +82,8 @@ FAULTS: list[tuple[Any, str]] = [
     (
         lambda: network(A, {"cpu": station(demand={"a": 1}, visits={"a": 1})}),
         (
-            "stations.cpu.visits.a: visits of a to cpu have no service time; a demand holds all"
-            " visits already"
+            "stations.cpu.visits.a: visits of a to cpu have no service time; a demand includes"
+            " all visits already"
         ),
     ),
     (
