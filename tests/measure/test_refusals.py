@@ -40,6 +40,14 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(),
         ["x.csv:2:1: time: there is no value; write one, or leave the whole line out"],
     ),
+    "ranks of a command": (
+        (
+            f'\tCommand being timed: "mpirun -np {"9" * 30} ./solver"\n'
+            "\tElapsed (wall clock) time (h:mm:ss or m:ss): 0:12.18\n\tExit status: 0\n"
+        ),
+        Hints(),
+        [f"{COUNT}'{'9' * 30}'"],
+    ),
     "decimal comma": (
         "p;time [s]\n1;1,500\n",
         Hints(),

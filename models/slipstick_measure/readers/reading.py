@@ -175,11 +175,7 @@ class Reading:
             return None
         value = self.number(line, subject, text)
         if value is not None and not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
-            self.add_problem(
-                line,
-                subject,
-                f"processors are a whole number from 1 to {MOST_PROCESSORS:,}; got {text.strip()}",
-            )
+            self.add_problem(line, subject, _not_processors(text.strip()))
             return None
         return None if value is None else int(value)
 
@@ -206,6 +202,8 @@ class Reading:
         number_text : the number as written
         unit : as written; None where the format has none
         """
+        if coordinates.p > MOST_PROCESSORS:
+            self.refuse(line, "p", _not_processors(short(str(coordinates.p))))
         standard_name = metric_name(metric)
         for name_in_file in (coordinates.region, standard_name):
             if len(name_in_file) > LONGEST_NAME:
@@ -335,6 +333,11 @@ class FileFormat:
     name: str
     recognize: Callable[[Reading], bool]
     read: Callable[[Reading], Measurements]
+
+
+def _not_processors(text: str) -> str:
+    """Return the words on a number that cannot be one of processors."""
+    return f"processors are a whole number from 1 to {MOST_PROCESSORS:,}; got {text}"
 
 
 def metric_name(text: str) -> str:
