@@ -860,6 +860,24 @@ def _published_cells(
             )
 
 
+def _latency_columns(columns: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the latency, T (1 - E), and the widest interval that those of T and E allow.
+
+    >>> ends = {"low[time]": 1.0, "high[time]": 3.0, "low[efficiency]": 0.25}
+    >>> known = {"time": 2.0, "efficiency": 0.5, "high[efficiency]": 0.75, **ends}
+    >>> columns = _latency_columns({name: np.array([value]) for name, value in known.items()})
+    >>> {name: float(column[0]) for name, column in columns.items()}
+    {'latency': 1.0, 'low[latency]': 0.25, 'high[latency]': 2.25}
+    """
+    latency_columns = {"latency": columns["time"] * (1.0 - columns["efficiency"])}
+    if {"low[time]", "low[efficiency]"} <= columns.keys():
+        low_efficiency, high_efficiency = (columns[f"{end}[efficiency]"] for end in ("low", "high"))
+        least_lost = np.maximum(1.0 - high_efficiency, 0.0)
+        latency_columns["low[latency]"] = columns["low[time]"] * least_lost
+        latency_columns["high[latency]"] = columns["high[time]"] * (1.0 - low_efficiency)
+    return latency_columns
+
+
 def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     """Return the runs at the sizes that a way of scaling requires."""
     runs = scaled_case.runs
@@ -880,14 +898,7 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
         or _value_of_end(name).startswith("account[")
     ]
     columns = {name: np.where(has_size, columns_at_sizes[name], np.nan) for name in kept_columns}
-    time = columns["time"]
-    efficiency = columns["efficiency"]
-    columns["latency"] = time * (1.0 - efficiency)
-    if {"low[time]", "low[efficiency]"} <= columns.keys():
-        # The widest that the intervals of T and E allow.
-        low_efficiency, high_efficiency = (columns[f"{end}[efficiency]"] for end in ("low", "high"))
-        columns["low[latency]"] = columns["low[time]"] * np.maximum(1.0 - high_efficiency, 0.0)
-        columns["high[latency]"] = columns["high[time]"] * (1.0 - low_efficiency)
+    columns.update(_latency_columns(columns))
     sizes = {path: str(scaled_case.built.parameters[path].dimension) for path in runs.size}
     return Sweep(
         name=f"scale/{way}",

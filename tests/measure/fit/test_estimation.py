@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -152,6 +153,11 @@ def test_groups_without_an_owner_are_widened_and_named(tmp_path: Path) -> None:
     assert estimated.widened > 1
     text = " ".join(estimation_text(estimated).split())
     assert "The errors of other groups, left out in turn, widen the intervals of each" in text
+    few_and_missed = replace(estimated.groups[0], rows=2, coverage=0.0)
+    all_inside = replace(estimated.groups[1], rows=6, coverage=1.0)
+    uneven = replace(estimated, groups=(few_and_missed, all_inside))
+    text_of_uneven = " ".join(estimation_text(uneven).split())
+    assert "Intervals of 90 % contain 75 % of the predicted rows;" in text_of_uneven
     assert f"the intervals of later answers are widened {estimated.widened:.2f} times." in text
     assert "parameters.share" in text
 

@@ -980,6 +980,22 @@ def test_times_of_jsim_have_the_moments_of_their_distribution(
     assert moments(*numbers) == pytest.approx((law.mean(), law.var() / law.mean() ** 2))
 
 
+@pytest.mark.parametrize(("mean", "deviation"), [(1.0, 1.0), (-0.5, 2.0), (3.0, 1.5)])
+def test_normal_times_of_jsim_are_truncated_at_zero(mean: float, deviation: float) -> None:
+    law = stats.truncnorm(-mean / deviation, np.inf, loc=mean, scale=deviation)
+    expected_moments = (law.mean(), law.var() / law.mean() ** 2)
+    moments = jmt_times.moments_of_truncated_normal(mean, deviation)
+    assert moments == pytest.approx(expected_moments, rel=1e-9)
+
+
+def test_times_of_a_file_are_all_that_come(tmp_path: Path) -> None:
+    """The times are replayed in turn, so that their variance is not that of a sample."""
+    (tmp_path / "times.txt").write_text("1 2\n6\n")
+    model_file = str(tmp_path / "model.jsimg")
+    moments = jmt_times.moments_of_file(model_file, "C:\\runs\\times.txt")
+    assert moments == pytest.approx((3, (4 + 1 + 9) / 3 / 9))
+
+
 def test_times_of_jsim_with_branches_have_the_moments_of_their_phases() -> None:
     """Of a sum of branches the moments add up; a second phase follows the first independently."""
     _, branches = _DISTRIBUTIONS["HyperExp"]
