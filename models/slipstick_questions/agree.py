@@ -6,20 +6,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from typing import ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
 from slipstick.report.answer import agreement_blocks
 from slipstick.report.formatting import escape, join_phrases, markdown_blocks, with_noun
-from slipstick.results.question import MOST_FURTHER_CASES, NO, YES, QuestionResult, TitleAnswer
+from slipstick.report.head import method_phrase
+from slipstick.results.question import (
+    IN_PART,
+    MOST_FURTHER_CASES,
+    NO,
+    UNDECIDED,
+    YES,
+    QuestionResult,
+    TitleAnswer,
+)
 from slipstick.results.study import Agreement
 from slipstick.results.words import Words
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.vocabulary import ACTIVITY, all_methods, known_methods
-from slipstick_questions.agreement import agreement
+from slipstick_questions.agreement import agreement, percent_text
 from slipstick_questions.specs import AgreeSpec
 
 
@@ -69,8 +79,8 @@ class AgreeResult(QuestionResult):
         ]
         count = len(self.agreements)
         if not contradicting_cases:
-            cases = {1: "the case", 2: "both cases"}.get(count, f"all {count} cases")
-            return [f"all methods agree within their stated errors, in {cases}"]
+            cases = {1: "", 2: ", in both cases"}.get(count, f", in all {count} cases")
+            return [self._agreement_in(cases, words)]
         further_words = " and others" if len(contradicting_cases) > MOST_FURTHER_CASES else ""
         cases_in_words = f"{join_phrases(contradicting_cases[:MOST_FURTHER_CASES])}{further_words}"
         return [
@@ -80,10 +90,62 @@ class AgreeResult(QuestionResult):
             )
         ]
 
+    def _agreement_in(self, cases: str, words: Words) -> str:
+        """Return a sentence on the methods that agree, and on those whose error is not known."""
+        unjudged = self._largest_differences()
+        if not unjudged:
+            return f"all methods agree within their stated errors{cases}"
+        phrases = [
+            (
+                f"{method_phrase(method)} cannot be judged by {method_phrase(reference)}"
+                if isnan(difference)
+                else f"{method_phrase(method)}, whose error is not known, is"
+                f" {percent_text(difference)} {method_phrase(reference)}"
+            )
+            + (f" for {words.case(case)}" if len(self.agreements) > 1 else "")
+            for method, (difference, reference, case) in unjudged.items()
+        ]
+        judged = self._judged_methods()
+        if len(judged) > 1:
+            judged_names = join_phrases([method_phrase(method) for method in judged], "and")
+            phrases.insert(0, f"{judged_names} agree within their stated errors{cases}")
+        return "; ".join(phrases)
+
+    def _judged_methods(self) -> list[str]:
+        """List the methods with an answer that keep their stated errors in all cases."""
+        unjudged = self._largest_differences()
+        methods = {method: None for agreement in self.agreements for method in agreement.methods}
+        return [
+            method
+            for method in methods
+            if method not in unjudged
+            and not all(method in agreement.failed for agreement in self.agreements)
+        ]
+
+    def _largest_differences(self) -> dict[str, tuple[float, str, str]]:
+        """Return, by method whose error is not known, its largest difference from another method,
+        that method, and the case.
+        """
+        largest: dict[str, tuple[float, str, str]] = {}
+        for case_agreement in self.agreements:
+            for method, (difference, reference) in case_agreement.unjudged.items():
+                earlier = largest.get(method)
+                if earlier is None or isnan(earlier[0]) or abs(difference) > abs(earlier[0]):
+                    largest[method] = (difference, reference, case_agreement.case)
+        return largest
+
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer:
         """Return whether all methods agree, as an answer to the title."""
-        has_findings = any(agreement.findings for agreement in self.agreements)
-        return TitleAnswer(NO if has_findings else YES, self.headline(words)[0])
+        differences = [difference for difference, _, _ in self._largest_differences().values()]
+        if any(agreement.findings for agreement in self.agreements):
+            word = NO
+        elif not differences:
+            word = YES
+        elif len(self._judged_methods()) > 1:
+            word = IN_PART
+        else:
+            word = UNDECIDED if all(map(isnan, differences)) else NO
+        return TitleAnswer(word, self.headline(words)[0])
 
     def parts(self) -> Iterator[str]:
         """Yield a table that compares the methods for each case."""

@@ -69,11 +69,15 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
         )
     verdicts: list[str] = []
     findings = list(dict.fromkeys(contradictions))
+    unjudged: dict[str, tuple[float, str]] = {}
     reference = _choose_reference(solved_answers)
     for answer in solved_answers:
         if reference is not None and answer is not reference:
-            sentence, agrees = _comparison_sentence(answer, reference)
-            (verdicts if agrees else findings).append(sentence)
+            sentence, agrees, difference = _compare_answers(answer, reference)
+            (findings if agrees is False else verdicts).append(sentence)
+            if agrees is None:
+                can_tell = reference.exact or reference.converged
+                unjudged[answer.method] = (difference if can_tell else math.nan, reference.method)
     methods = tuple(answer.method for answer in answers)
     exact_methods = tuple(answer.method for answer in answers if answer.exact)
     return Agreement(
@@ -84,6 +88,7 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
         tuple(findings),
         reasons_by_method,
         exact_methods,
+        unjudged,
     )
 
 
@@ -228,17 +233,15 @@ def _values_compared(answer: Answer, reference_answer: Answer | None = None) -> 
     return next((names for names in names_by_kind if names), shared_names[:1])
 
 
-def _comparison_sentence(answer: Answer, reference: Answer) -> tuple[str, bool]:
-    """Return a sentence that compares an answer with the reference where they differ most, and
-    whether the answer keeps its promise.
-    """
+def _compare_answers(answer: Answer, reference: Answer) -> _Comparison:
+    """Compare an answer with the reference at the value that differs most."""
     value_names = [
         value_name
         for value_name in _values_compared(answer, reference)
         if reference.values[value_name].value is not None
     ]
     if not value_names:
-        return f"{answer.method} gives nothing that {reference.method} gives", True
+        return _Comparison(f"{answer.method} gives nothing that {reference.method} gives", None)
     comparisons = [
         _comparison_of_value(
             answer, reference, answer.values[value_name], reference.values[value_name]
@@ -247,58 +250,58 @@ def _comparison_sentence(answer: Answer, reference: Answer) -> tuple[str, bool]:
     ]
     index_of_largest = max(
         range(len(value_names)),
-        key=lambda index: (not comparisons[index].agrees, comparisons[index].difference),
+        key=lambda index: (
+            comparisons[index].agrees is False,
+            abs(comparisons[index].difference),
+        ),
     )
-    sentence, keeps_promise, difference = comparisons[index_of_largest]
-    names_the_value = len(value_names) > 1 and (difference or not keeps_promise)
-    return (
-        f"{value_names[index_of_largest]} differs most: {sentence}"
-        if names_the_value
-        else sentence,
-        keeps_promise,
-    )
+    comparison = comparisons[index_of_largest]
+    if len(value_names) == 1 or (comparison.agrees and not comparison.difference):
+        return comparison
+    sentence = f"{value_names[index_of_largest]} differs most: {comparison.sentence}"
+    return comparison._replace(sentence=sentence)
 
 
-class _ValueComparison(NamedTuple):
-    """A sentence on a value and its reference, whether the value keeps its promise, and the
-    relative difference.
+class _Comparison(NamedTuple):
+    """A sentence on a value and its reference, whether the value keeps its promise (None if it has
+    none, or the reference cannot tell), and the relative difference.
     """
 
     sentence: str
-    agrees: bool
-    difference: float
+    agrees: bool | None
+    difference: float = 0.0
 
 
 def _comparison_of_value(
     answer: Answer, reference: Answer, value: Value, reference_value: Value
-) -> _ValueComparison:
+) -> _Comparison:
     """Compare a value with the same value of the reference."""
     assert reference_value.value is not None
     if value.value is None:
-        return _ValueComparison(
-            *_sentence_on_bounds(answer.method, value, reference.method, reference_value), 0.0
+        return _Comparison(
+            *_sentence_on_bounds(answer.method, value, reference.method, reference_value)
         )
     difference = _relative_difference(value.value, reference_value.value)
     if difference == 0:
         sentence = f"{answer.method} and {reference.method} agree exactly"
-        return _ValueComparison(sentence, agrees=True, difference=0.0)
+        return _Comparison(sentence, agrees=True)
     half_widths_off = _distance_in_half_widths(value.value, reference_value)
-    return _ValueComparison(
-        *_sentence_on_difference(answer, reference, difference, half_widths_off), abs(difference)
+    return _Comparison(
+        *_sentence_on_difference(answer, reference, difference, half_widths_off), difference
     )
 
 
 def _sentence_on_difference(
     answer: Answer, reference: Answer, difference: float, half_widths_off: float
-) -> tuple[str, bool]:
+) -> tuple[str, bool | None]:
     """Return a sentence on the difference of an answer from the reference, and whether the answer
-    keeps its promise.
+    keeps its promise; None if that is not known.
     """
-    difference_text = _percent_text(difference)
+    difference_text = percent_text(difference)
     if reference.converged is False:
         return (
             f"{answer.method} is {difference_text} {reference.method}, which did not converge",
-            True,
+            None,
         )
     if answer.exact:
         return _sentence_on_exact(answer.method, reference.method, difference, half_widths_off)
@@ -313,15 +316,15 @@ def _sentence_on_difference(
     if answer.promise is not None:
         stated_error_text = f"its stated error is about {100 * answer.promise:.2g} %"
         # A method that leaves something out cannot check the promise of another.
-        is_kept = abs(difference) <= answer.promise or not (reference.exact or reference.converged)
+        is_missed = False if reference.exact or reference.converged else None
         return (
             f"{answer.method} is {difference_text} {reference.method}; {stated_error_text}",
-            is_kept,
+            abs(difference) <= answer.promise or is_missed,
         )
     reason = next(
         (f", for it {note}" for note in answer.notes if isinstance(note, WaitingLeftOut)), ""
     )
-    return f"{answer.method} is {difference_text} {reference.method}{reason}", True
+    return f"{answer.method} is {difference_text} {reference.method}{reason}", None
 
 
 def _sentence_on_exact(
@@ -337,19 +340,19 @@ def _sentence_on_exact(
         return (
             (
                 f"{method} {relation_phrase} within the interval of {reference_method}"
-                f" ({_percent_text(difference)} its mean)"
+                f" ({percent_text(difference)} its mean)"
             ),
             True,
         )
     if half_widths_off <= SURE_HALF_WIDTHS:
         sentence = (
             f"{method} {relation_phrase} at the edge of the interval of {reference_method}"
-            f" ({_percent_text(difference)} its mean)"
+            f" ({percent_text(difference)} its mean)"
         )
         return f"{sentence}; one in twenty is, by chance", True
     return (
         (
-            f"{method} {claim_phrase} {_percent_text(difference)} {reference_method}, outside its"
+            f"{method} {claim_phrase} {percent_text(difference)} {reference_method}, outside its"
             " interval"
         ),
         False,
@@ -395,7 +398,7 @@ def _distance_in_half_widths(value: float, reference_value: Value) -> float:
     return abs(value - reference_value.value) / ((reference_value.high - reference_value.low) / 2)
 
 
-def _percent_text(difference: float) -> str:
+def percent_text(difference: float) -> str:
     """Return a relative difference in percent as text."""
     rounded_percentage = float(f"{abs(100 * difference):.2g}")
     return f"{rounded_percentage:g} % {'above' if difference > 0 else 'below'}"

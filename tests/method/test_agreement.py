@@ -8,6 +8,8 @@ from slipstick import Simulation, delay, service, solve
 from slipstick.answer import Answer, Value
 from slipstick.errors import WaitingLeftOut
 from slipstick.model.system import closed_model
+from slipstick.results.words import Words
+from slipstick_questions.agree import AgreeResult
 from slipstick_questions.agreement import agreement
 
 SIMULATED = Answer("m", "simulation", {"time": Value(10.0, "s", 9.0, 11.0)}, converged=True)
@@ -94,6 +96,60 @@ def test_who_has_no_answer_is_said_and_left_out() -> None:
     assert found.verdicts == ("closed-form lies within the bounds",)
     assert [row.name for row in found.rows] == ["time"]
     assert agreement("m", [failed]).rows == ()
+
+
+UNSURE = Answer("m", "simulation", {"time": Value(10.0, "s")}, converged=False)
+FREE = by("closed-form", 2.5)
+PROMISED = by("mean-value", 10.1, promise=0.1)
+VERDICTS = [
+    ([SIMULATED, PROMISED], "Yes", "all methods agree within their stated errors"),
+    (
+        [SIMULATED, PROMISED, FREE],
+        "In part",
+        (
+            "simulation and mean value analysis agree within their stated errors; closed form,"
+            " whose error is not known, is 75 % below simulation"
+        ),
+    ),
+    (
+        [SIMULATED, FREE],
+        "No",
+        "closed form, whose error is not known, is 75 % below simulation",
+    ),
+    (
+        [UNSURE, FREE],
+        "Undecided",
+        "closed form cannot be judged by simulation",
+    ),
+    (
+        [FREE, by("mean-value", 13.0, promise=0.1)],
+        "Undecided",
+        "mean value analysis cannot be judged by closed form",
+    ),
+    (
+        [SIMULATED, by("schweitzer", 14.0, promise=0.25)],
+        "No",
+        "in 1 of 1 case methods differ by more than their stated errors: m",
+    ),
+]
+
+
+@pytest.mark.parametrize(("answers", "word", "sentence"), VERDICTS)
+def test_methods_agree_only_where_their_errors_are_known(
+    answers: list[Answer], word: str, sentence: str
+) -> None:
+    verdict = AgreeResult((agreement("m", answers),)).verdict(Words(), {})
+    assert (verdict.word, verdict.sentence) == (word, sentence)
+
+
+def test_the_largest_difference_of_several_cases_is_told() -> None:
+    cases = [("near", 9.0), ("far", 2.0), ("between", 5.0)]
+    found = AgreeResult(
+        tuple(agreement(case, [SIMULATED, by("closed-form", time)]) for case, time in cases)
+    )
+    assert found.headline(Words()) == [
+        "closed form, whose error is not known, is 80 % below simulation for far"
+    ]
 
 
 def test_without_contention_or_chance_all_methods_agree_exactly() -> None:

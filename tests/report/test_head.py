@@ -839,7 +839,7 @@ choose:
         (
             "Do the methods agree?",
             "agree: {methods: [closed-form, simulation]}\n",
-            "Yes: all methods agree within their stated errors, in the case.",
+            "Yes: all methods agree within their stated errors.",
         ),
         (
             "Does a cycle take longer than 8 ms?",

@@ -1043,7 +1043,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     ]
     if methods_and_exactness and all(is_exact for _, is_exact in methods_and_exactness):
         # In the order of their first use, without repetition.
-        method_names = dict.fromkeys(_method_words(method) for method, _ in methods_and_exactness)
+        method_names = dict.fromkeys(method_phrase(method) for method, _ in methods_and_exactness)
         formula_names = [name for name in method_names if name != "simulation"]
         exactness_clauses = []
         # The method makes no error; what the model leaves out, or a fit does not know, is another.
@@ -1170,7 +1170,8 @@ def _distinct_doubts(doubts: Iterable[str]) -> Iterator[str]:
         known_titles |= titles
 
 
-def _method_words(method: str) -> str:
+def method_phrase(method: str) -> str:
+    """Return the name of a method as a sentence has it."""
     return _METHODS.get(method, method.replace("-", " "))
 
 
@@ -1216,9 +1217,9 @@ def _method_clauses(
     else:
         methods_phrase = join_phrases(
             [
-                f"{count} by {_method_words(method)}"
+                f"{count} by {method_phrase(method)}"
                 if len(count_by_method) > 1
-                else _method_words(method)
+                else method_phrase(method)
                 for method, count in count_by_method.items()
             ]
         )

@@ -145,6 +145,8 @@ class Agreement:
     findings : where methods contradict each other by more than they promise
     failed : why a method has no answer, by method
     exact : the methods whose answers are the expectation to rounding
+    unjudged : by method without a stated error, the relative difference [1] from a method, and that
+        method; nan where that one cannot tell
     """
 
     case: str
@@ -154,6 +156,7 @@ class Agreement:
     findings: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
     exact: tuple[str, ...] = ()
+    unjudged: Mapping[str, tuple[float, str]] = field(default_factory=dict)
 
 
 class NamedAnswers(dict[str, Answer]):
