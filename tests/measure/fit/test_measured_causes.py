@@ -5,10 +5,12 @@ said where a law has none.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy
 
 from slipstick.cli.main import main
 from slipstick_measure.fit.comparison import compare, fits
@@ -44,6 +46,44 @@ def test_the_law_with_the_causes_finds_the_truth_without_noise() -> None:
     fastest = Extrapolation(best.fitted_formula).fastest_point()
     assert fastest is not None
     assert fastest[0] == round(196 * np.log(2) / 0.6)
+
+
+FORMS = (
+    *("", "log(p, 2)", "(p - 1)/p", "log(p, 2)**2", "p**(1/4)", "p**(1/3)", "sqrt(p)"),
+    *("sqrt(p)*log(p, 2)", "p**(2/3)", "p**(3/4)", "p - 1", "p*log(p, 2)", "(p - 1)**2"),
+    *("1/sqrt(p)", "1/p"),
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_cause_is_fitted_by_the_form_that_it_has(form: str) -> None:
+    """SymPy evaluates the printed term, and it is the cause again."""
+    p = sympy.Symbol("p")
+    function = sympy.lambdify(p, sympy.sympify(form or "1", {"p": p}), "numpy")
+    fitted = fit_cause(MeasuredCause("mpi", P, 0.25 * function(P) * np.ones(len(P))))
+    assert fitted is not None
+    written = fitted.text.removesuffix("(mpi)").removeprefix("0.25 s").replace("^", "**").strip()
+    printed = re.sub(r"log2\(p\)", "log(p, 2)", written.replace(" log2", "*log2"))
+    printed = f"1{printed}" if printed.startswith("/") else printed or "1"
+    assert (
+        sympy.simplify(sympy.sympify(printed, {"p": p}) - sympy.sympify(form or "1", {"p": p})) == 0
+    )
+    assert fitted.seconds(np.array([100.0]))[0] == pytest.approx(0.25 * float(function(100.0)))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "grows"),
+    [
+        (P ** (1 / 4), True),
+        (np.where(P == 64, 1.25, 1.0), False),  # nearest to a constant
+        (np.where(P == 64, 16.0, P), False),  # falls at the end
+    ],
+)
+def test_a_cause_grows_where_its_rows_and_its_form_do(seconds: np.ndarray, grows: bool) -> None:
+    """Both by a fifth at least, from a quarter of the processors to all of them."""
+    fitted = fit_cause(MeasuredCause("mpi", P, seconds))
+    assert fitted is not None
+    assert fitted.grows is grows
 
 
 @pytest.mark.turns(6)
