@@ -386,6 +386,30 @@ def test_a_case_of_another_file_is_compared_where_it_has_the_same_load(
     assert head[0].startswith(f"Throughput compared with one lock: {compared}")
 
 
+_SERVICE = """queueing-network: 1
+classes: {calls: {arrivals: 30 /s}}
+stations:
+  web: {servers: 2, service: {calls: 20 ms}}
+  app: {servers: 2, service: {calls: 40 ms}}
+  db: {servers: 2, service: {calls: 30 ms}}
+"""
+
+
+def test_an_approximate_percentile_of_exact_means_is_not_called_exact(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The percentile of three stations, of which the second has several servers."""
+    asked = 'answer: ["response_time_quantile[calls,0.95]", "response_time[calls]"]\n'
+    head, _ = study_of(tmp_path, f"base: {{model: program.yaml}}\n{asked}", _SERVICE)
+    assert head[-1] == (
+        "The formulas of the model are solved exactly, by mean value analysis, except time within"
+        " which 95 % of calls are answered (approximate, with an interval)."
+    )
+    assert main(["run", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "out")]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("base "))
+    assert re.search(r"\(.* to .*\) ms +exact +no$", row)
+
+
 def test_methods_that_are_compared_in_different_models_compare_no_models(tmp_path: Path) -> None:
     (tmp_path / "four.yaml").write_text(FOUR_LOCKS)
     study = (

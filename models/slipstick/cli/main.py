@@ -1069,6 +1069,7 @@ def _print_head(results: Results) -> None:
 
 def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> None:
     """Print for each case its first wanted value, with the method and the doubts, as a table."""
+    from slipstick.answer import has_width
     from slipstick.report.formatting import plain_table, quantity
 
     case_rows = []
@@ -1076,11 +1077,11 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
         value_name = next(
             (name for name in (*wanted_names, *answer.values) if name in answer.names), ""
         )
-        value_text = quantity(
-            answer.find(value_name), answer.unit(value_name), ends=answer.ends(value_name)
-        )
-        value_text = f"failed: {answer.refusal}" if answer.failed else value_text
-        exact_text = "" if answer.failed else "yes" if answer.exact else "no"
+        ends = answer.ends(value_name)
+        value_text = quantity(answer.find(value_name), answer.unit(value_name), ends=ends)
+        exact_text = "yes" if answer.exact and not has_width(ends) else "no"
+        if answer.failed:
+            value_text, exact_text = f"failed: {answer.refusal}", ""
         doubts = [
             # A bound that holds is no doubt.
             doubt

@@ -1048,9 +1048,11 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         exactness_clauses = []
         # The method makes no error; what the model leaves out, or a fit does not know, is another.
         if formula_names:
-            exactness_clauses.append(
-                f"the formulas of the model are solved exactly, by {join_phrases(formula_names)}"
-            )
+            by_method = f"by {join_phrases(formula_names)}"
+            if names_with_interval and not questions_with_estimates:
+                values_text = join_phrases([*map(results.words.value, names_with_interval)], "and")
+                by_method += f", except {values_text} (approximate, with an interval)"
+            exactness_clauses.append(f"the formulas of the model are solved exactly, {by_method}")
         if len(formula_names) < len(method_names):
             exactness_clauses.append(
                 "each simulated answer is computed by one run; no time is random, so there is no"
@@ -1058,9 +1060,6 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
             )
         doubts = ["its fitted parameters are estimates"] if questions_with_estimates else []
         doubts += _assumption_clauses(answers, results.words)
-        if names_with_interval and not questions_with_estimates:
-            values_text = join_phrases([*map(results.words.value, names_with_interval)])
-            doubts.append(f"approximate, with an interval: {values_text}")
         clause_list[:0] = [*exactness_clauses, *doubts]
     clause_list += _loss_clauses(answers, results.sweeps)
     examined_cases = {
