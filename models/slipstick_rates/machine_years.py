@@ -58,24 +58,31 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
     ------
     SpecError : a key is missing or wrong, or the base has no year
     """
+    base_entry = tree.entries["base"]
+    if not {"year", "trend"}.intersection(tree.entries):
+        message = (
+            "a machine with base is that of another year, and has year and trend beside it; for one"
+            " that changes some keys of another machine, write extends"
+        )
+        raise base_entry.key_mark.error(message, ["machine", "base"])
     for key, entry in tree.entries.items():
         if key not in MACHINE_KEYS:
             message = f"unknown key; a machine in a year has {', '.join(MACHINE_KEYS[1:])}"
             raise entry.key_mark.error(message, ["machine", key])
-    for key in ("base", "year", "trend"):
+    for key in ("year", "trend"):
         if key not in tree.entries:
             message = f"a machine in a year needs {key} beside the others of base, year and trend"
             raise tree.mark.error(message, ["machine", key])
     from slipstick_rates.trend import data_span, doubt_on_rate, reason_not_to_start
 
-    base_machine = _base_machine(tree.entries["base"].node, library)
+    base_machine = _base_machine(base_entry.node, library)
     start_year, end_year = _start_and_end(tree, base_machine)
     trend = _trend_of_machine(tree.entries["trend"].node, base_machine, library)
     changed_machine: Node = base_machine
     for path, class_name, gain in _gains_by_path(base_machine, trend, start_year, end_year):
         rate = trend.rates[class_name]
         if message := reason_not_to_start(trend, class_name, start_year):
-            raise tree.entries["base"].node.mark.error(message, "machine.base")
+            raise base_entry.node.mark.error(message, "machine.base")
         doubt = doubt_on_rate(rate, min(start_year, end_year), max(start_year, end_year))
         last_data_year = data_span(rate)[1]
         rate_in_words = trend.name + (f" by a doubtful rate ({doubt})" if doubt else "")

@@ -99,6 +99,16 @@ MACHINES = [
             ),
         ],
     ),
+    (
+        2,
+        "processors: {count: 8, units: 4, 000 cores}",
+        [
+            (
+                "2:34: processors.000 cores: unknown key; a comma ends a value within braces: write"
+                " the whole value in quotes, such as 'load * pow(growth, months)'"
+            ),
+        ],
+    ),
     (2, "processors: 8", ["2:13: processors: write keys and values; got 8"]),
     (2, "processors: many", ["2:13: processors: write keys and values, such as {count: many}"]),
     (

@@ -171,6 +171,10 @@ series:
     [
         ("{base: machine.yaml, year: 2034}", "a machine in a year needs trend beside"),
         (
+            "{base: machine.yaml, network: infiniband-hdr}",
+            "for one that changes some keys of another machine, write extends",
+        ),
+        (
             "{base: machine.yaml, year: soon, trend: measured}",
             "a year lies between 1900 and 2200, such as 2034",
         ),
@@ -193,6 +197,19 @@ def test_a_machine_of_a_year_that_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(SpecError, match=re.escape(words)):
         found(f"cases: {{later: {{machine: {machine}}}}}\n", base="{model: model.yaml}")
+
+
+def test_a_machine_in_a_model_that_names_a_base_alone_is_one_mistake(folder: Path) -> None:
+    """Its other keys are not checked as those of a whole machine."""
+    model_file = folder / "model.yaml"
+    machine = "machine: {base: machine.yaml, network: infiniband-hdr}\n"
+    lines = model_file.read_text().splitlines(keepends=True)
+    model_file.write_text(
+        "".join(machine if line.startswith("machine:") else line for line in lines)
+    )
+    with pytest.raises(SpecError) as refusal:
+        check_file(model_file)
+    assert [problem.path for problem in refusal.value.problems] == ["machine.base"]
 
 
 def test_a_year_set_alone_takes_the_machine_to_it(folder: Path) -> None:

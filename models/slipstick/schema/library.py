@@ -518,21 +518,17 @@ class Library:
                 raise  # its keys are not those of a machine
             # One mistake is reported once, though both ways find it.
             reported_places = {problem.place for problem in error.problems}
-            for network_entry in (node_at(tree, ["network"]), node_at(tree, ["node", "network"])):
-                # The name itself is no mistake; only the file that it names was not read any more.
-                if isinstance(network_entry, Scalar):
-                    reported_places.add(
-                        (
-                            network_entry.mark.file,
-                            network_entry.mark.line,
-                            network_entry.mark.column,
-                        )
-                    )
             problems = problems_of(
                 spec_model(spec_kind, tree), tree, is_partial="extends" in tree.entries
             )
+            has_machine_in_a_year = _is_machine_in_a_year("machine", node_at(tree, ["machine"]))
             further_problems = [
-                problem for problem in problems if problem.place not in reported_places
+                problem
+                for problem in problems
+                if problem.place not in reported_places
+                # The name itself is no mistake; only the file that it names was not read any more.
+                and problem.path.removeprefix("machine.") not in ("network", "node.network")
+                and not (has_machine_in_a_year and problem.path.startswith("machine."))
             ]
             raise SpecError([*error.problems, *further_problems]) from None
 
@@ -777,8 +773,8 @@ def _with_bandwidth(tree: Table) -> Table:
     return tree
 
 
-def _is_machine_in_a_year(spec_kind: str, tree: Table) -> bool:
-    return spec_kind == "machine" and "base" in tree.entries
+def _is_machine_in_a_year(spec_kind: str, tree: Node | None) -> bool:
+    return spec_kind == "machine" and isinstance(tree, Table) and "base" in tree.entries
 
 
 def _as_table(node: Node) -> Table:

@@ -242,7 +242,7 @@ def _unknown_key_message(
     written_key, colon, _ = key.partition(":")
     if colon and written_key in known_keys:
         return f"unknown key; write a space after the colon of {written_key}"
-    if ")" in key:
+    if ")" in key or (value is None and " " in key):
         return (
             "unknown key; a comma ends a value within braces: write the whole value in quotes, such"
             " as 'load * pow(growth, months)'"
