@@ -211,9 +211,8 @@ def notes_of(result: Result) -> tuple[str, ...]:
         if unended_share := result.unended_share(group_index):
             notes.append(
                 f"customers ({group.name}) spend {100 * unended_share:.3g} % of their time in"
-                " cycles that had not ended with the run: they starve, or the run is too short; the"
-                " mean time counts all of them, by Little's law, but quantiles count only cycles"
-                " that ended"
+                " cycles that had not ended with the run: they starve, or the run is too short;"
+                " the mean time counts all of them, quantiles count only cycles that ended"
             )
     return tuple(notes)
 
