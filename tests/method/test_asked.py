@@ -13,6 +13,7 @@ from slipstick.answer import ANSWERED, OTHER_METHOD, AskedValue
 from slipstick.api import solve
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
+from slipstick.law.law import LAWS
 from slipstick.method.asked import needs_simulation, value_names_in_texts, value_states
 from slipstick.method.methods import compute_answers
 from slipstick.method.names import is_transient, names_of
@@ -313,3 +314,16 @@ def test_a_quantile_of_a_network_that_blocks_is_simulated(
     )
     assert main(["check", str(tmp_path / "s.yaml")]) == 2
     assert "write method: simulation in the base" in capsys.readouterr().err
+
+
+def test_no_simulation_is_needed_beside_one_and_of_a_law(tmp_path: Path) -> None:
+    desk = (
+        "classes: {jobs: {population: 3}}\n"
+        "stations: {desk: {discipline: ps, service: {jobs: 10 ms}}}\n"
+    )
+    model = built(tmp_path, "queueing-network", desk).model
+    name = "response_time_quantile[jobs,0.95]"
+    assert needs_simulation(model, name)
+    assert not needs_simulation(model, name, "simulation")
+    for law in LAWS.values():
+        assert not any(needs_simulation(law, each) for each in (name, "time_quantile[0.9]"))

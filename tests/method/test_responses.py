@@ -18,7 +18,7 @@ from slipstick.method.methods import compute_answers
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.form import shares_within_target
 from slipstick.model.activity import Step, delay, service
-from slipstick.model.network import closed_class, network, open_class, station
+from slipstick.model.network import chain, closed_class, network, open_class, route, station
 from slipstick.model.system import Model, Station, closed_model, grouped_model, open_model
 from slipstick.sim.settings import Simulation
 
@@ -167,3 +167,17 @@ def test_a_target_of_0_s_has_no_share_by_a_formula() -> None:
     assert shares_within_target(layout, arrays, {}) == {}
     shares = shares_within_target(layout, arrays, {"target": 1.0})
     assert shares["within_target[calls]"] == pytest.approx(1 - math.exp(-1), rel=1e-8)
+
+
+def test_a_target_of_classes_that_switch_has_no_share_by_a_formula() -> None:
+    """The transform is of one visit after another of a class that stays as it is."""
+    jobs = open_class(0.5, target_time=2.0)
+    stations = {"desk": station(service={"a": 0.5, "b": 0.25})}
+    switching = network(
+        {},
+        stations,
+        chains={"jobs": chain(["a", "b"], jobs, ("a", "desk"))},
+        routing=[route(("a", "desk"), ("b", "desk")), route(("b", "desk"), None)],
+    )
+    layout = NetworkLayout(switching)
+    assert shares_within_target(layout, layout.network_points(layout.columns({})).network, {}) == {}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from slipstick import run, solve
+from slipstick.answer import Value
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.report.head import head_lines
@@ -20,6 +21,7 @@ from slipstick.schema.uncertain import UncertainValues, separate_uncertain
 from slipstick.study.uncertain import (
     _quadratic_values,
     _range_notes,
+    _with_wider_interval,
     drawn_settings,
     width_shares,
 )
@@ -581,3 +583,22 @@ def test_no_setting_has_more_than_the_whole_width() -> None:
     notes = [*_range_notes(SimpleNamespace(form=form), settings, columns, draws)]  # type: ignore[arg-type]
     (note,) = [note for note in notes if "shares in the width" in note]
     assert note.startswith("shares in the width of the interval of time: a 100 %")
+
+
+def test_an_interval_is_wider_by_the_spread_of_its_draws_and_the_noise_of_a_fit() -> None:
+    """Distances of logarithms add up as squares, at each end those of this end."""
+    value = Value(2.0, "s", 1.0, 6.0)
+    assert _with_wider_interval(value, np.full(101, 2.0), np.full(1, 2.0), 0.0) == Value(
+        2.0, "s", pytest.approx(1.0), pytest.approx(6.0)
+    )
+    draws = np.full(1, 2.0) * np.exp(np.linspace(-0.4, 0.8, 101))
+    wider = _with_wider_interval(value, draws, np.full(1, 2.0), 0.1)
+    noise = 1.6448536 * 0.1
+    assert wider.low == pytest.approx(
+        2 * np.exp(-np.sqrt(0.34**2 + np.log(2) ** 2 + noise**2)), rel=1e-6
+    )
+    assert wider.high == pytest.approx(
+        2 * np.exp(np.sqrt(0.74**2 + np.log(3) ** 2 + noise**2)), rel=1e-6
+    )
+    without = Value(2.0, "s")
+    assert _with_wider_interval(without, np.full(101, 2.0), np.full(1, 2.0), 0.0) is without

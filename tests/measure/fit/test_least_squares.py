@@ -61,3 +61,19 @@ def test_the_covariance_of_logarithms_is_that_of_repeated_fits() -> None:
     without_constant = fitted(0.0, 0.0)
     assert without_constant.theta[0] == 0
     assert without_constant.log_covariance[0].tolist() == [0, 0]
+
+
+def test_a_parameter_has_an_effect_where_a_larger_one_changes_a_time() -> None:
+    """The first counts where it is above 1 alone, the second not at all."""
+    p = np.array([1.0, 2.0, 4.0])
+    formula = TimeFormula(
+        family="parts",
+        text="max(a, 1) + c / p",
+        parameters=tuple(FitParameter(name, "s", name) for name in "abc"),
+        time=lambda theta, points: np.maximum(theta[0], 1.0) + theta[2] / points.p,
+        starting_points=lambda timings: [np.ones(3)],
+    )
+    timings = Timings(p, np.ones(3), np.array([3.0, 2.0, 1.5]))
+    changes = np.array([0.5, 0.5, 0.5])
+    without = least_squares._are_without_effect(formula, np.ones(3), changes, timings)
+    assert without.tolist() == [False, True, False]

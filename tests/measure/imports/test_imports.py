@@ -1041,3 +1041,25 @@ def test_probabilities_are_rounded_within_half_a_last_digit_each(
     last: float, rounded: bool
 ) -> None:
     assert is_rounded([0.33, 0.33, last]) == rounded
+
+
+def test_blocks_of_a_program_are_told_apart_up_to_a_depth(tmp_path: Path) -> None:
+    """What follows 60 blocks inside one another is read; of deeper ones the braces are not paired,
+    however many there are.
+    """
+
+    def stations(depth: int) -> list[str]:
+        path = tmp_path / "deep.c"
+        nodes = [
+            f'PDQ_CreateNode("{name}", CEN, FCFS);\nPDQ_SetDemand("{name}", "jobs", 0.3);\n'
+            for name in ("first", "inner", "last")
+        ]
+        path.write_text(
+            '#include "PDQ_Lib.h"\nint main(void) {\nPDQ_Init("deep");\n'
+            f'PDQ_CreateOpen("jobs", 0.5);\n{nodes[0]}{"{" * (depth - 1)}\n{nodes[1]}'
+            f"{'}' * (depth - 1)}\n{nodes[2]}}}\n"
+        )
+        return list(import_spec([path]).document["stations"])
+
+    assert stations(1) == stations(31) == stations(60) == ["first", "inner", "last"]
+    assert stations(70) == stations(5000) == ["first", "inner"]

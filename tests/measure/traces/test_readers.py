@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from slipstick.errors import MissingExtraError, SlipstickError, SpecError, UnknownNameError
+from slipstick.limits import with_limits
 from slipstick_measure import traces
 from slipstick_measure.account import measured
 from slipstick_measure.formats import read
@@ -747,3 +748,16 @@ def test_damaged_samples_are_read_or_refused(name: str, tmp_path: Path) -> None:
         (tmp_path / "samples.txt").write_bytes(damaged(text, chance)[1])
         with contextlib.suppress(SlipstickError):
             read_trace(tmp_path / "samples.txt", "perf-mem")
+
+
+def test_a_parquet_table_may_have_as_many_rows_as_the_limit(tmp_path: Path) -> None:
+    import polars
+
+    path = tmp_path / "x.parquet"
+    table = polars.read_csv(FILES / "records.csv", comment_prefix="#")
+    table.write_parquet(path)
+    with with_limits({"events": len(table)}):
+        spans = spans_of(read_trace(path))
+    assert spans == spans_of(read_trace(FILES / "records.csv"))
+    with with_limits({"events": len(table) - 1}):
+        assert "rows" in refusal(path)

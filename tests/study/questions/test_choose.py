@@ -825,3 +825,24 @@ def test_a_saturated_server_meets_a_lower_limit_on_a_time(folder: Path, servers:
     figure = result.draw(ChoicesPictureSpec.model_validate(picture.model_dump()), {})
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert ("no point has an answer" in texts) == (servers == "[1]")
+
+
+@pytest.mark.parametrize(
+    ("minimize", "where", "told"),
+    [
+        (TIME, f"{TIME} <= 90 ms", False),
+        (TIME, "'utilization[web]' <= 0.7", True),
+        ("stations.web.servers + stations.app.servers", f"{TIME} <= 90 ms", True),
+    ],
+)
+def test_an_objective_is_told_unless_its_limit_tells_it(
+    minimize: str, where: str, told: bool, folder: Path
+) -> None:
+    quoted = where.replace("'", "")
+    choice = chosen(
+        f"  vary: {{stations.*.servers: {{from: 4, to: 6, step: 1}}}}\n"
+        f'  minimize: "{minimize}"\n  where: "{quoted}"\n'
+    )
+    sentence = ChooseResult((choice,)).headline(Words())[0]
+    assert "; then " in sentence
+    assert (choose._objective_text(choice, Words()) in sentence) == told
