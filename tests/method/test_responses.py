@@ -172,9 +172,9 @@ def test_a_target_of_0_s_has_no_share_by_a_formula() -> None:
 def test_a_target_of_classes_that_switch_has_no_share_by_a_formula() -> None:
     """The transform is of one visit after another of a class that stays as it is."""
     jobs = open_class(0.5, target_time=2.0)
-    stations = {"desk": station(service={"a": 0.5, "b": 0.25})}
+    stations = {"desk": station(service={"a": 0.5, "b": 0.5, "calls": 0.5})}
     switching = network(
-        {},
+        {"calls": open_class(0.2, target_time=2.0)},
         stations,
         chains={"jobs": chain(["a", "b"], jobs, ("a", "desk"))},
         routing=[route(("a", "desk"), ("b", "desk")), route(("b", "desk"), None)],

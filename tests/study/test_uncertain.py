@@ -588,9 +588,8 @@ def test_no_setting_has_more_than_the_whole_width() -> None:
 def test_an_interval_is_wider_by_the_spread_of_its_draws_and_the_noise_of_a_fit() -> None:
     """Distances of logarithms add up as squares, at each end those of this end."""
     value = Value(2.0, "s", 1.0, 6.0)
-    assert _with_wider_interval(value, np.full(101, 2.0), np.full(1, 2.0), 0.0) == Value(
-        2.0, "s", pytest.approx(1.0), pytest.approx(6.0)
-    )
+    kept = _with_wider_interval(value, np.full(101, 2.0), np.full(1, 2.0), 0.0)
+    assert (kept.low, kept.high) == pytest.approx((1.0, 6.0))
     draws = np.full(1, 2.0) * np.exp(np.linspace(-0.4, 0.8, 101))
     wider = _with_wider_interval(value, draws, np.full(1, 2.0), 0.1)
     noise = 1.6448536 * 0.1
