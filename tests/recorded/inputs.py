@@ -38,6 +38,7 @@ from tests.measure.data import SAMPLES
 from tests.mutations import SHIPPED, text_mutated
 from tests.paired_constructs import WITH
 from tests.paired_networks import network_pairs
+from tests.recorded.drawn import DRAWN
 from tests.recorded.further import (
     FILES_OF_HOSTS,
     commands_of_hosts,
@@ -48,7 +49,7 @@ from tests.recorded.further import (
     numbers_of_promise,
     promises,
 )
-from tests.recorded.generated import CREATED
+from tests.recorded.generated import CREATED as GENERATED
 from tests.recorded.written import written, written_names
 from tests.shelf.shelf import cases
 
@@ -363,6 +364,8 @@ def _evaluated(rest: str) -> Outcome:
 
 
 # What is generated
+
+CREATED = {**GENERATED, **DRAWN}
 
 
 def _created(kind: str, rest: str, folder: Path) -> Outcome:
