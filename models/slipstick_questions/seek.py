@@ -238,8 +238,7 @@ class ConditionSearch:
             return None
         holds_there = self.holds_first
         for crossing in self.crossings:
-            low, high = crossing.low, crossing.high
-            if low is not None and high is not None and low < place < high:
+            if crossing.is_open_at(place):
                 return None
             if crossing.before is not None and crossing.before < place < crossing.value:
                 return None
@@ -2292,17 +2291,15 @@ def _single_value_change(search: ConditionSearch, change: Change) -> str:
         )
     low_text = _value_text(search, change.low)
     high_text = _value_text(search, change.high)
-    if change.part is not None and not change.starts:
-        return f"holds up to {search.of} = {low_text} and is undecided up to {high_text}"
-    decided_text = (
-        f"holds from {search.of} = {high_text} on"
-        if change.starts
-        else f"no longer holds from {search.of} = {high_text} on"
-    )
-    return (
-        f"{decided_text} and is undecided from {low_text} on, where it seems to"
-        f" {'start' if change.starts else 'stop'} at {value_text}"
-    )
+    if change.starts:
+        return (
+            f"holds from {search.of} = {high_text} on and is undecided from {low_text} on, where it"
+            f" seems to start at {value_text}"
+        )
+    decided_text = f"holds up to {search.of} = {low_text} and is undecided up to {high_text}"
+    if change.part is not None:
+        return decided_text
+    return f"{decided_text}, where it seems to stop after {value_before}"
 
 
 def _no_change_sentence(search: ConditionSearch, range_text: str) -> str:

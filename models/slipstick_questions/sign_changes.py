@@ -32,7 +32,8 @@ class Change:
     starts : it holds from there on, and not before
     jump : a side of the condition jumps there
     low, high : ends of the interval of the place, where the sides are estimates, or its band, where
-        they are drawn
+        they are drawn; of a condition that is seen at single values only, of the first or the last
+        value at which it holds
     part : how much of the draws cross there at all [1]
     """
 
@@ -43,6 +44,22 @@ class Change:
     low: float | None = None
     high: float | None = None
     part: float | None = None
+
+    def is_open_at(self, place: float) -> bool:
+        """Return whether the interval leaves open what the condition is at a place.
+
+        >>> at_single_values = Change(17.0, 16.0, starts=False, low=15.0, high=16.0)
+        >>> [place for place in (15.0, 16.0, 17.0) if at_single_values.is_open_at(place)]
+        [16.0]
+        >>> at_single_values = Change(6.0, 5.0, starts=True, low=5.0, high=7.0)
+        >>> [place for place in (4.0, 5.0, 6.0, 7.0) if at_single_values.is_open_at(place)]
+        [5.0, 6.0]
+        """
+        if self.low is None or self.high is None or not self.low <= place <= self.high:
+            return False
+        if self.before is None:
+            return self.low < place < self.high
+        return place != (self.high if self.starts else self.low)
 
 
 def margin(comparison: Comparison, left_side: Array, right_side: Array) -> Array:
@@ -225,17 +242,11 @@ def _estimated_change(
         *(int(indices[-1]) for indices in indices_below_zero),
     )
     if has_only_places:
-        low_place, value, high_place = (
-            float(places[decided_before + interval_index + 1])
-            for interval_index in interval_indices
-        )
-        return Change(
-            value,
-            float(places[decided_before + interval_indices[1]]),
-            starts,
-            low=low_place,
-            high=high_place,
-        )
+        near_indices = decided_before + np.array(interval_indices)
+        # The first place at which it holds is on the far side, the last one on the near side.
+        low_place, _, high_place = map(float, places[near_indices + starts])
+        value, place_before = float(places[near_indices[1] + 1]), float(places[near_indices[1]])
+        return Change(value, place_before, starts, low=low_place, high=high_place)
     low_place, value, high_place = (
         float(
             np.interp(

@@ -561,7 +561,17 @@ def test_noise_makes_no_changes(points: list[tuple[float, float, float]], single
     for each in found:
         assert each.low is not None
         assert each.high is not None
-        assert each.low <= each.value <= each.high
+        if not single:
+            assert each.low <= each.value <= each.high
+            continue
+        assert each.before is not None
+        assert each.low <= (each.value if each.starts else each.before) <= each.high
+        first_and_last_holding = each.high if each.starts else each.low
+        assert states[int(first_and_last_holding)] == 1
+        open_places = [place for place in places if each.is_open_at(place)]
+        neighbours = [each.low, each.high + 1] if not each.starts else [each.low - 1, each.high]
+        assert open_places == list(np.arange(neighbours[0] + 1, neighbours[1]))
+        assert [states[int(place)] for place in neighbours] == ([-1, 1] if each.starts else [1, -1])
     told = [place for place, state in zip(places, states, strict=True) if not state]
     inside = [any(first <= place <= last for first, last in stretches) for place in told]
     between = [
