@@ -164,10 +164,10 @@ class Condition:
                 shifted_sides = sides_at_ends - middle_sides
             has_answer = np.isfinite(end_columns[0]) & np.isfinite(end_columns[1])
             is_infinite = np.isinf(middle_sides[:2]).any(axis=0)
-            # A margin lies between -1 and 1: without an interval nothing is known of it.
-            shifted_sides = np.where(
-                has_answer, shifted_sides, np.array([[-2.0], [2.0]])[:, :, None]
-            )
+            # A margin lies between -1 and 1: without an interval nothing is known of it, and the
+            # sides are told without one.
+            shifts_of_unknown = np.array([[0.0, 0.0, -2.0], [0.0, 0.0, 2.0]])[:, :, None]
+            shifted_sides = np.where(has_answer, shifted_sides, shifts_of_unknown)
             # A time without limit has no interval.
             shifted_sides = np.where(is_infinite, 0.0, shifted_sides)
             low_sides += np.minimum(shifted_sides.min(axis=0), 0.0)

@@ -2079,12 +2079,29 @@ def _range_of_condition_text(
         range_searched = _range_searched(search, words) if with_title else ""
         remark_parts = (range_searched, nearest_in_words, _share_in_last_year(search))
         remarks = "; ".join(filter(None, remark_parts))
-        return (
-            f"{join_phrases(undecided_texts, 'and') or holds_word}"
-            f"{f' ({remarks})' if remarks else ''}"
-        )
+        below_texts, above_texts = _texts_around_undecided(search)
+        known_text = join_phrases([*below_texts, *undecided_texts, *above_texts], "and")
+        return f"{known_text or holds_word}{f' ({remarks})' if remarks else ''}"
     phrases_shown = [phrase for _, phrase in sorted(phrases)][:MOST_FURTHER_CASES]
     return join_phrases([*phrases_shown, *undecided_texts[:1]])
+
+
+def _texts_around_undecided(search: ConditionSearch) -> list[list[str]]:
+    """Return what a condition is below and above the places where it is undecided."""
+    if not search.undecided:
+        return [[], []]
+    first_undecided, last_undecided = search.undecided[0][0], search.undecided[-1][1]
+    sides = (
+        ("below", search.first, first_undecided, search.first < first_undecided),
+        ("above", search.last, last_undecided, last_undecided < search.last),
+    )
+    texts = []
+    for side_word, end, limit, is_beside in sides:
+        truth = search.holds_at(end)
+        words = "without an answer" if truth is None else str(truth).lower()
+        is_known = is_beside and (truth is not None or bool(search.unanswered))
+        texts.append([f"{words} {side_word} {_value_text(search, limit)}"] if is_known else [])
+    return texts
 
 
 def _nearest_sentence(search: ConditionSearch) -> str:

@@ -129,7 +129,24 @@ def test_a_few_further_cases_of_a_search_are_shown_and_many_are_counted(
         ),
         (
             (replace(NEVER, undecided=((20.0, 30.0),)),),
-            f"Efficiency is at least 80 %: undecided from 20 to 30 {SEARCHED}",
+            (
+                "Efficiency is at least 80 %: false below 20, undecided from 20 to 30 and false"
+                f" above 30 {SEARCHED}"
+            ),
+        ),
+        (
+            (
+                replace(
+                    NEVER,
+                    holds_first=True,
+                    undecided=((20.0, 30.0),),
+                    unanswered=(UnansweredPlaces(31, 1024, 30, None, False, False),),
+                ),
+            ),
+            (
+                "Efficiency is at least 80 %: true below 20, undecided from 20 to 30 and without an"
+                f" answer above 30 {SEARCHED}"
+            ),
         ),
         (
             (replace(NEVER, unanswered=(UnansweredPlaces(60, 1024, 50, None, True, False),)),),
@@ -158,6 +175,7 @@ def test_a_few_further_cases_of_a_search_are_shown_and_many_are_counted(
         "everywhere",
         "no answer",
         "undecided",
+        "undecided before a gap",
         "saturated",
         "saturated in one of several cases",
     ],

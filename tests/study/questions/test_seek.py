@@ -22,6 +22,8 @@ from scipy.optimize import brentq
 
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
+from slipstick.expression.formula import Comparison
+from slipstick.expression.nodes import TIME, Parameter
 from slipstick.law import LAWS
 from slipstick.limits import ANNOUNCE
 from slipstick.report.formatting import percent, question_section
@@ -32,6 +34,7 @@ from slipstick.sim.settings import Simulation
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick.study.uncertain import BAND_DRAWS
+from slipstick_questions.conditions import Condition
 from slipstick_questions.seek import (
     ConditionSearch,
     SeekResult,
@@ -844,6 +847,19 @@ def test_a_run_that_was_not_made_is_named_with_the_keys_that_allow_it() -> None:
         " simulation.events allows more"
     )
     assert "96,000,000" not in search_text(search)
+
+
+def test_sides_without_an_interval_are_told_without_one() -> None:
+    """Only of the margin nothing is known then; the limit stays as it is written."""
+    case: Any = SimpleNamespace(form=SimpleNamespace(is_estimated=True))
+    time = Parameter("time", TIME)
+    comparison = Comparison(time, "<=", Parameter("limit", TIME))
+    columns = {"time": "time", "limit": "limit"}
+    condition = Condition("time <= limit", (comparison,), columns, {}, case, ("limit",))
+    (sides,) = condition.sides({"time": np.array([60.0]), "limit": np.array([0.2])})
+    assert sides.left[:, 0].tolist() == [60.0, 60.0, 60.0]
+    assert sides.right[:, 0].tolist() == [0.2, 0.2, 0.2]
+    assert sides.margin[1, 0] <= -1 < 1 <= sides.margin[2, 0]
 
 
 @pytest.mark.parametrize("half_width", [0.11, 0.2, 0.3, 0.9])
