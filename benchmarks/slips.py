@@ -69,7 +69,7 @@ SLIPS = (
         "tests/test_random_times.py",
     ),
     Slip(
-        "slipstick/random_times.py",
+        "slipstick_mean_value/dependent_times.py",
         "deviation * (1 + excess / 8.8) ** -0.41",
         "deviation * (1 + excess / 8.8) ** 0.41",
         "tests/test_random_times.py",

@@ -26,7 +26,6 @@ from slipstick.phases import (
     phase_type,
 )
 from slipstick.random_times import (
-    JointlyNormalTimes,
     RandomTime,
     maximum_of,
     maximum_of_identical,
@@ -36,6 +35,7 @@ from slipstick.random_times import (
     sum_of_times,
 )
 from slipstick.sim.plan.distributions import ServiceTime, Stream, service_time
+from slipstick_mean_value.dependent_times import JointlyNormalTimes
 from slipstick_mean_value.form import MeanValue
 from tests.examples import examples
 from tests.strategies import quick

@@ -46,7 +46,6 @@ from slipstick.random_times import (
     ZERO_TIME,
     Array,
     FittedDistribution,
-    JointlyNormalTimes,
     RandomTime,
     largest_at_points,
     limited_to_range,
@@ -71,6 +70,7 @@ from slipstick.structure.visits import (
     visits_of_tree_part,
 )
 from slipstick.vocabulary import DISCIPLINES
+from slipstick_mean_value.dependent_times import JointlyNormalTimes
 
 _ONE = np.ones(1)
 

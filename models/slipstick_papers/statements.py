@@ -172,6 +172,7 @@ def _has_fitted_base(study: StudyContext) -> bool:
 
 
 _MOST_QUOTED_LETTERS = 140
+_MOST_QUOTED_STATEMENTS = 2
 _WITH_INPUTS_AS_GIVEN = "with the inputs as the study has them"
 
 
@@ -189,7 +190,17 @@ def _counting_sentence(rows: Sequence[StatementRow], source_clause: str) -> str:
         statements_text = {1: "the one statement", 2: "both statements"}.get(
             statement_count, f"all {statement_count} statements"
         )
-        return f"the computed values confirm {statements_text}{source_clause}"
+        quoted_statements = [
+            f'"{textwrap.shorten(row.says, _MOST_QUOTED_LETTERS, placeholder=" ...")}"'
+            for row in rows
+            if row.verdict == "hit" and not row.part_of
+        ]
+        which = (
+            f": {' and '.join(quoted_statements)}"
+            if len(quoted_statements) == statement_count <= _MOST_QUOTED_STATEMENTS
+            else f' (all under "Statements{source_clause}")'
+        )
+        return f"the computed values confirm {statements_text}{source_clause}{which}"
     undecided_text = (
         f"; {with_noun(count_by_verdict['undecided'], 'is', 'are')} undecided"
         if count_by_verdict["undecided"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
+from typing import NamedTuple
 
-from slipstick.late import Array, np
+from slipstick.late import Array, late_pattern, np
 from slipstick.report.formatting import percent
 from slipstick_questions.years import year_text
 
@@ -186,6 +188,62 @@ def crossing_band_text(
     bracket_text = "; ".join(clause for clause in (band_text, share_text) if clause)
     return (
         f" ({bracket_text})" if bracket_text.startswith("in ") else f" (uncertain: {bracket_text})"
+    )
+
+
+_BAND_OF_DRAWS = late_pattern(r"\(uncertain: (.*?)by \d+ in (.*?) of the random draws\)")
+
+
+def with_brief_band(text: str) -> str:
+    """Return a text without the words that say what a band is.
+
+    >>> with_brief_band(
+    ...     "from 2019 on (uncertain: 2007 or later; by 2036 in 78 % of the random draws)"
+    ... )
+    'from 2019 on (2007 or later; 78 %)'
+    """
+    return _BAND_OF_DRAWS.sub(r"(\1\2)", text)
+
+
+class CaseYear(NamedTuple):
+    """The year in which a condition changes in one case, with its band and the share of the draws
+    that cross.
+    """
+
+    case: str
+    year: float
+    low: float | None
+    high: float | None
+    share_of_draws: float | None
+
+
+MOST_YEARS_IN_SENTENCE = 3
+"""The most cases of which a sentence has each year with its band; of more it has the range."""
+
+
+def range_of_years_text(years: Sequence[CaseYear], last_year: float, *, starts: bool) -> str:
+    """Return the first and the last of the years from which, or until which, a condition is true in
+    several cases, and how uncertain these years are.
+
+    >>> years = [CaseYear("A", 2020.3, 2010, None, 0.7), CaseYear("B", 2014.0, 2007, None, 0.9)]
+    >>> range_of_years_text(years, 2036.0, starts=True).partition(";")[0]
+    'from 2014 on for B at the earliest and from 2021 on for A at the latest'
+    """
+    by_year = sorted(years, key=lambda case_year: case_year.year)
+    preposition, ending = ("from", " on") if starts else ("until", "")
+    earliest_text, latest_text = (
+        f"{preposition} {crossing_year_text(*case_year[1:], starts=starts)}{ending} for"
+        f" {case_year.case} at the {degree}"
+        for case_year, degree in ((by_year[0], "earliest"), (by_year[-1], "latest"))
+    )
+    range_text = f"{earliest_text} and {latest_text}"
+    shares = [case_year.share_of_draws or 0.0 for case_year in years]
+    if min(shares) >= _ALL_DRAWS:
+        return range_text
+    share_texts = dict.fromkeys(percent(share) for share in (min(shares), max(shares)))
+    return (
+        f"{range_text}; these years are uncertain: the change comes by {year_text(last_year)} in"
+        f" {' to '.join(share_texts)} of the random draws of the rates"
     )
 
 

@@ -89,10 +89,14 @@ from slipstick_questions.conditions import (
 from slipstick_questions.crossing_years import (
     BAND_OF_RATES,
     DRAWS_OF_RATES,
+    MOST_YEARS_IN_SENTENCE,
+    CaseYear,
     YearBand,
     crossing_band,
     drawn_crossings,
+    range_of_years_text,
     whole_year,
+    with_brief_band,
 )
 from slipstick_questions.fitted import FittedBase
 from slipstick_questions.saturation import saturated_points, saturated_resources, unbounded
@@ -450,6 +454,24 @@ class SeekResult(QuestionResult):
             for search in self.searches
         ]
         return (["", "condition", "is met"], rows) if len(rows) > 1 else None
+
+    def columns_by_case(self, words: Words) -> dict[str, dict[str, str]]:
+        """Return the years of each condition by case, where the headline has only the first and the
+        last of them.
+        """
+        searches_by_name: dict[str, list[ConditionSearch]] = {}
+        for search in self.searches:
+            searches_by_name.setdefault(f"{search.name}/{search.trend}", []).append(search)
+        return {
+            _condition_clause(searches[0], words): {
+                words.case(search.case): with_brief_band(
+                    _range_of_condition_text(search, words, True)
+                )
+                for search in searches
+            }
+            for searches in searches_by_name.values()
+            if _range_of_years(searches, words)
+        }
 
     def draw(
         self, spec: SearchPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
@@ -1767,11 +1789,12 @@ def _headline_of_condition(searches: Sequence[ConditionSearch], words: Words) ->
         search.case: name.removesuffix(ending) for search, name in zip(searches, names, strict=True)
     }
     short_words = replace(words, titles={**words.titles, **short_names})
-    return f"{_headline_by_case(searches, short_words)}; all{ending}"
+    sentence = uncapitalized(_headline_by_case(searches, short_words))
+    return f"{capitalized(ending.strip())}: {sentence}"
 
 
 _FEWEST_CASES_WITH_ENDING = 3
-_PREPOSITIONS = ("on", "in", "with", "without", "of", "for", "under", "at")
+_PREPOSITIONS = ("on", "in", "with", "without", "for", "under", "at")
 
 
 def _common_ending(names: Sequence[str]) -> str:
@@ -1824,6 +1847,8 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
             return f"{comparison_text}{trend_in_words}{rates_in_words}"
         separator = comma if first_search.changes else ":"
         return f"{beginning}{separator} {range_of_first}{_setting_text(first_search, words)}"
+    if range_text := _range_of_years(searches, words):
+        return f"{beginning} {range_text}"
     further_shown = further_searches[: _most_further_searches(len(further_searches))]
     unshown_count = len(further_searches) - len(further_shown)
     unshown = f"; not shown: {with_noun(unshown_count, 'further case')}" if unshown_count else ""
@@ -1853,6 +1878,30 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     return (
         f"{beginning}{separator} {'; '.join(clauses)}{unshown}{_shared_limit_text(searches, words)}"
     )
+
+
+def _range_of_years(searches: Sequence[ConditionSearch], words: Words) -> str:
+    """Return the earliest and the latest of the years in which a condition changes in many cases,
+    with their cases; empty for few cases, without bands, and unless each case has one such year.
+    """
+    bands = [search.year_band for search in searches]
+    if (
+        len(searches) <= MOST_YEARS_IN_SENTENCE
+        or not any(bands)
+        or not all(len(search.crossings) == 1 and search.is_decided for search in searches)
+    ):
+        return ""
+    changes = [search.crossings[0] for search in searches]
+    if len({change.starts for change in changes}) > 1:
+        return ""
+    years = [
+        CaseYear(words.case(search.case), change.value, band.low, band.high, band.share_of_draws)
+        if band
+        else CaseYear(words.case(search.case), change.value, None, None, 1.0)
+        for search, change, band in zip(searches, changes, bands, strict=True)
+    ]
+    range_text = range_of_years_text(years, searches[0].last, starts=changes[0].starts)
+    return f"in all {len(searches)} cases, {range_text}"
 
 
 _TIME_BESIDE_BASE = late_pattern(
@@ -1965,8 +2014,8 @@ def _fixed_limit_phrase(search: ConditionSearch, words: Words) -> Iterator[str]:
 def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:
     """Return clauses that say for which values a condition holds: one clause for all cases with a
     limit, such as "at least 14", one for all cases in which it always holds, one for all in which
-    it never holds, and one for each other case. The last clause on always and never names the range
-    searched.
+    it never holds, and one for each other case. The first clause on always and never names the
+    range searched.
     """
     bound_clauses = list[str]()
     other_clauses = list[str]()
@@ -1985,7 +2034,12 @@ def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> li
         f"{outcome} for {join_phrases(cases)}" for outcome, cases in cases_by_outcome.items()
     ]
     if constant_clauses:
-        constant_clauses[-1] += f"; searched: {_range_searched(searches[0], words)}"
+        range_text = _range_searched(searches[0], words)
+        if bound_clauses:  # they name the quantity
+            range_text = range_text.removeprefix(f"{words.quantity(searches[0].of)} ")
+        elif searches[0].of != YEAR:
+            range_text = f"with {range_text}"
+        constant_clauses[0] = f"{range_text}, as far as was searched, {constant_clauses[0]}"
     return [*filter(None, [join_phrases(bound_clauses)]), *constant_clauses, *other_clauses]
 
 

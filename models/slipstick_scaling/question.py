@@ -22,9 +22,10 @@ from slipstick.method.ladder import LadderForm
 from slipstick.model.system import Model
 from slipstick.report.formatting import (
     NOTHING,
+    Ends,
     as_number,
     as_percent,
-    as_ratio,
+    bracketed,
     code,
     escape,
     finite_or_none,
@@ -1372,7 +1373,7 @@ def _matrix_table(scaling: Scaling, way: str) -> ResultTable:
         title = f"{processor_counts[column]:g}"
         columns.append(
             ResultColumn(
-                title, scaling.matrix[way][:-1, column], "1", interval_columns, written=as_ratio
+                title, scaling.matrix[way][:-1, column], "1", interval_columns, written=_as_ratio
             )
         )
     violations_by_row = {row: text for row, text in provenance.outside.items() if row in rows}
@@ -1443,7 +1444,7 @@ def _printed_table(scaling: Scaling) -> ResultTable:
     cells = scaling.printed
 
     def ratios(name: str, values: Iterable[float]) -> ResultColumn:
-        return ResultColumn(name, list(values), "1", written=as_ratio)
+        return ResultColumn(name, list(values), "1", written=_as_ratio)
 
     columns = [
         ResultColumn(
@@ -1652,3 +1653,13 @@ def bands_of(scaling: Scaling, way: str) -> dict[str, Array]:
     with np.errstate(all="ignore"):
         bands = {name: processor_counts * account[name] / sweep.columns["time"] for name in names}
     return {name: heights for name, heights in bands.items() if np.nanmax(heights, initial=0.0) > 0}
+
+
+def _as_ratio(value: float | None, unit: str, ends: Ends) -> str:
+    """Write a value as a cell of a column of ratios."""
+    return bracketed(
+        *(
+            NOTHING if number is None or math.isnan(number) else f"{number:.2f}"
+            for number in (value, *ends)
+        )
+    )

@@ -93,6 +93,7 @@ from slipstick_trends.projection_tables import (
     years_table,
 )
 from slipstick_trends.sentences import (
+    condition_columns,
     headlines_by_subject,
     outcome_sentences,
     sentences_beside_head,
@@ -323,6 +324,10 @@ class ProjectResult(QuestionResult):
                 last_year_text,
             )
         ]
+        for condition, cells in condition_columns(projection, shown_tracks, words):
+            headings.append(condition)
+            for row, cell in zip(rows, cells, strict=True):
+                row.append(cell)
         return (["", *headings], rows) if len(rows) > 1 else None
 
     def doubt(self, words: Words = NO_WORDS) -> str:

@@ -106,13 +106,18 @@ def test_what_was_put_in_is_no_agreement(folder: Path) -> None:
     [(1, "the one statement"), (2, "both statements"), (3, "all 3 statements")],
 )
 def test_the_head_counts_statements_that_all_hold(count: int, words: str, folder: Path) -> None:
-    """Sentences of the author's own are no statements of a source."""
+    """Sentences of the author's own are no statements of a source. Few statements are quoted, and
+    the heading of the section stands for many.
+    """
     statement = "value: time, of: [base], to: 9.8 ms"
     made = checked(*[statement] * count)
-    assert list(made.headline(Words())) == [f"the computed values confirm {words}"]
+    quotes = " and ".join(['"so"'] * count)
+    which = f": {quotes}" if count < 3 else ' (all under "Statements")'
+    assert list(made.headline(Words())) == [f"the computed values confirm {words}{which}"]
     assert made.heading == "Statements"
     of_a_paper = checked(*[f"{statement}, source: a paper"] * count)
-    head = f"the computed values confirm {words} of the source"
+    which = which.replace("Statements", "Statements of the source")
+    head = f"the computed values confirm {words} of the source{which}"
     assert list(of_a_paper.headline(Words())) == [head]
     assert of_a_paper.heading == "Statements of the source"
 

@@ -22,6 +22,7 @@ from slipstick.study.check import check_reference
 from slipstick.study.run import prepare, run
 from slipstick_papers.compare import CompareResult, PublishedTable, TableCell, TableRow
 from slipstick_questions.choose import ChooseResult, ChosenPoints
+from slipstick_questions.crossing_years import YearBand
 from slipstick_questions.requirements import UnmetRequirement
 from slipstick_questions.seek import (
     ConditionSearch,
@@ -96,6 +97,40 @@ def test_a_few_further_cases_of_a_search_are_shown_and_many_are_counted(
     assert result.has_further_answers == bool(unshown)
 
 
+def test_of_many_years_with_bands_the_sentence_has_the_range_and_a_table_has_all() -> None:
+    years_and_shares = {"A": (2021, 0.789), "B": (2028, 0.664), "C": (2014, 0.875)}
+
+    def searches(names: str) -> tuple[ConditionSearch, ...]:
+        return tuple(
+            replace(
+                SEARCH,
+                case=name,
+                of="year",
+                unit="year",
+                first=1996,
+                last=2036,
+                crossings=(Change(year, None, starts=True),),
+                year_band=YearBand(2007, None, share, 2036, 256),
+            )
+            for name in names
+            for year, share in [years_and_shares[name]]
+        )
+
+    few, many = (SeekResult(searches(names)) for names in ("ABC", "ABCB"))
+    (sentence,) = few.headline(WORDS)
+    assert sentence.count("random draws") == 3
+    assert not few.columns_by_case(WORDS)
+    (sentence,) = many.headline(WORDS)
+    assert sentence == (
+        "Efficiency is at least 80 % in all 4 cases, from 2014 on for C at"
+        " the earliest and from 2028 on for B at the latest; these years are uncertain: the change"
+        " comes by 2036 in 66.4 % to 87.5 % of the random draws of the rates"
+    )
+    ((title, cells),) = many.columns_by_case(WORDS).items()
+    assert title == "efficiency is at least 80 %"
+    assert cells["A"] == "from 2021 on (2007 or later; 78.9 %)"
+
+
 @pytest.mark.parametrize(
     ("searches", "expected"),
     [
@@ -115,8 +150,8 @@ def test_a_few_further_cases_of_a_search_are_shown_and_many_are_counted(
                 SEARCH,
             ),
             (
-                "Efficiency is at least 80 % with 386 or more cells along an edge for HDR; always "
-                "for NDR; never for HDR; searched: cells along an edge from 8 to 1024"
+                "Efficiency is at least 80 % with 386 or more cells along an edge for HDR; from 8 "
+                "to 1024, as far as was searched, always for NDR; never for HDR"
             ),
         ),
         (

@@ -477,6 +477,34 @@ def test_cases_in_which_a_condition_is_true_in_the_same_years_are_listed_togethe
     )
 
 
+def test_of_many_watched_years_the_sentence_has_the_range_and_the_table_has_all(
+    folder: Path,
+) -> None:
+    """The years of the cases lie apart, because each case has a limit of its own."""
+    cases = "".join(
+        f"  {name}: {{title: {name}, parameters.cost: {cost}}}\n"
+        for name, cost in zip("abc", (4, 6, 7), strict=True)
+    )
+    text = (
+        f"answer: [time]\ncases:\n{cases}"
+        "project: {trends: [measured], years: {from: 2020, to: 2034, step: 2},"
+        " watch: [{says: it pays, that: time * parameters.cost <= 3 * own.time}]}\n"
+    )
+    result = ProjectResult(projection(text))
+    crossings = [track.conditions[0].crossings[0] for track in result.projection.tracks]
+    words = result.projection.words
+    sentence = result.headline(words)[0]
+    years = sorted(crossing.value for crossing in crossings)
+    assert re.fullmatch(
+        rf"it pays in all {len(crossings)} cases, from {math.ceil(years[0])} on for \w+ at the"
+        rf" earliest and from {math.ceil(years[-1])} on for \w+ at the latest.*",
+        sentence,
+    )
+    titles, rows = result.decision(words) or ([], [])
+    assert titles[-1].startswith("it pays")
+    assert [row[-1][:5] for row in rows] == ["from "] * len(crossings)
+
+
 @pytest.mark.parametrize(
     ("scale", "expected"),
     [

@@ -681,7 +681,9 @@ def test_cases_with_one_share_are_not_called_lowest_and_highest(folder: Path) ->
 
 @pytest.mark.turns(4)
 def test_a_band_that_includes_the_first_value_says_that_nothing_may_change(folder: Path) -> None:
-    """The direction of the change is that of the rates as stated, and the band doubts it."""
+    """The direction of the change is that of the rates as stated, and the band doubts it, also if
+    it ends just before the first value: more than its share of later points lies outside.
+    """
     result = result_of(found(PROJECT), ProjectResult)
     (track,) = result.projection.tracks
 
@@ -694,13 +696,17 @@ def test_a_band_that_includes_the_first_value_says_that_nothing_may_change(folde
         return headlines_by_subject(changed, Words())["values"][0]
 
     rest = r"falls from [^,]+\) m?s, [\d.]+ \(([\d.]+) to [\d.]+\) times as fast, and efficiency"
-    surely = re.match(f"from 2005 to 2025 time {rest}", sentence(0.8))
-    perhaps = re.match(f"from 2005 to 2025 time probably {rest}", sentence(1.25))
+    times = track.sweep.columns["time"]
+    # A band twice as wide ends at the square of the factor to its end.
+    factor_to_first = (times[-1] / times[0]) ** 0.5
+    surely = re.match(f"from 2005 to 2025 time {rest}", sentence(0.9 * factor_to_first))
+    perhaps = re.match(f"from 2005 to 2025 time probably {rest}", sentence(1.1 * factor_to_first))
     assert surely is not None
     assert perhaps is not None
     # The slowest of the draws is this many times as fast.
-    assert float(surely[1]) == pytest.approx(1.25, rel=0.05)
-    assert float(perhaps[1]) == pytest.approx(0.8)
+    assert float(surely[1]) == pytest.approx(1 / (0.9 * factor_to_first), rel=0.05)
+    assert float(perhaps[1]) == pytest.approx(1 / (1.1 * factor_to_first), rel=0.05)
+    assert float(perhaps[1]) > 1
 
 
 @pytest.mark.turns(4)

@@ -392,16 +392,6 @@ def as_percent(value: float | None, unit: str, ends: Ends) -> str:
     return percent(value, ends=ends)
 
 
-def as_ratio(value: float | None, unit: str, ends: Ends) -> str:
-    """Write a value as a cell of a column of ratios."""
-    return bracketed(
-        *(
-            NOTHING if number is None or isnan(number) else f"{number:.2f}"
-            for number in (value, *ends)
-        )
-    )
-
-
 def as_number(value: float | None, unit: str, ends: Ends) -> str:
     """Write a value as a cell of a column of counts."""
     return NOTHING if value is None else f"{value:g}"

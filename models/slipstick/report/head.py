@@ -294,6 +294,11 @@ def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | 
     for question in results.questions.values():
         if table := question.decision(words):
             titles, rows = table
+            for other_question in results.questions.values():
+                for title, text_by_case in other_question.columns_by_case(words).items():
+                    if text_by_case.keys() >= {row[0] for row in rows}:
+                        titles = [*titles, title]
+                        rows = [[*row, text_by_case[row[0]]] for row in rows]
             return TextTable(titles, rows, [*_numeric_columns(titles, rows)])
     return table_of_cases
 

@@ -34,7 +34,7 @@ from slipstick.report.formatting import (
     with_noun,
 )
 from slipstick.report.head import computed_by, decision_table, head_lines
-from slipstick.report.shorten import ABOUT
+from slipstick.report.shorten import ABOUT, with_needed_explanation
 from slipstick.results.question import ResultColumn, sweep_table
 from slipstick.results.study import Results, case_table
 from slipstick.results.sweep import Axis, Sweep
@@ -346,7 +346,7 @@ def report_in_markdown(
         _without_claims(block, known_claims) if block.startswith("## ") else block
         for block in blocks
     )
-    return "\n\n".join(filter(None, new_blocks)) + "\n"
+    return with_needed_explanation("\n\n".join(filter(None, new_blocks)) + "\n")
 
 
 def _without_claims(block_text: str, known_claims_text: str) -> str:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from math import inf
 
 from slipstick.late import late_pattern
-from slipstick.report.formatting import COMMON_BEGINNING, PAGE_WIDTH, with_noun
+from slipstick.report.formatting import COMMON_BEGINNING, INTERVALS, PAGE_WIDTH, with_noun
 
 DETAILS = "details.md"
 """The file with the whole report, where that is longer than a page."""
@@ -49,6 +49,24 @@ def first_page(text: str) -> str:
     """
     if printed_lines(text) <= PAGE_LINES:
         return text
+    return with_needed_explanation(_shortened(text))
+
+
+_INTERVAL = late_pattern(r"\d \([-\d.,e+]+ to [-\d.,e+]+\)")
+
+
+def with_needed_explanation(text: str) -> str:
+    r"""Remove the explanation of intervals from a report that shows none.
+
+    >>> texts = ("3 (2 to 4) s\n\n", "in the source 3 (2.5, 4)\n\n")
+    >>> [with_needed_explanation(text + INTERVALS + "\n\n") == text for text in texts]
+    [False, True]
+    """
+    return text if _INTERVAL.search(text) else text.replace(f"{INTERVALS}\n\n", "")
+
+
+def _shortened(text: str) -> str:
+    """Return a report that is longer than a page, with its sections shortened."""
     head, *sections, last_section = text.rstrip("\n").split("\n\n## ")
     section_names = [section_text.partition("\n")[0] for section_text in sections]
     lines_left = PAGE_LINES - printed_lines(

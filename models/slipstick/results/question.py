@@ -338,6 +338,12 @@ class QuestionResult:
         """
         return None
 
+    def columns_by_case(self, words: Words) -> Mapping[str, Mapping[str, str]]:
+        """Return texts for each case, by the title of a column, which the table of the alternatives
+        of another question takes as well; none by default.
+        """
+        return {}
+
     def best(self, words: Words) -> tuple[str, str] | None:
         """Return the case that is certainly best by this question, and the reason in words; None if
         there is none, or if the question compares no cases.

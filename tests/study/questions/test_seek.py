@@ -931,8 +931,8 @@ def test_what_all_names_of_cases_end_with_is_told_once(folder: Path) -> None:
     (sentence,) = result.headline(results.words)
     limits = [f"{1e6 * search.crossings[0].value:.4g} us" for search in result.searches]
     assert sentence == (
-        f"Efficiency is at least 60 % if the latency is at most {limits[0]} for A, {limits[1]} for"
-        f" B and {limits[2]} for C; all on the old network"
+        "On the old network: efficiency is at least 60 % if the latency is at most"
+        f" {limits[0]} for A, {limits[1]} for B and {limits[2]} for C"
     )
 
 
