@@ -167,7 +167,7 @@ def has_memory(answers: Sequence[Answer]) -> bool:
 
 def _runs_by_processor_count(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
     """Return the runs on more than one processor by number of processors, sorted by size; raise
-    unless two numbers of processors have runs of several sizes.
+    unless two numbers of processors have runs of several sizes above 0.
     """
     runs_by_count: dict[int, list[MeasuredRun]] = {}
     for answer in answers:
@@ -175,7 +175,7 @@ def _runs_by_processor_count(answers: Sequence[Answer]) -> dict[int, list[Measur
         processor_count = int(answer.point["p"])
         time = answer.find("time")
         efficiency = answer.find("efficiency")
-        if size is not None and processor_count > 1 and time and efficiency:
+        if size and processor_count > 1 and time and efficiency:
             memory = answer.find("memory") if has_memory(answers) else None
             run = MeasuredRun(float(size), time, efficiency, memory)
             runs_by_count.setdefault(processor_count, []).append(run)

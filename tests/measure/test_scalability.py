@@ -153,3 +153,10 @@ def test_goals_are_refused_by_name(
     path.write_text(TABLE)
     assert main(["measured", str(path), "--keep", words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_runs_of_size_0_have_no_size_to_grow_from() -> None:
+    """Such as messages of 0 bytes: the goals are those of the other sizes."""
+    with_empty, without = found([0.0, *SIZES]), found(SIZES)
+    assert with_empty.goal_by_way == without.goal_by_way
+    assert with_empty.run_by_way_and_processors == without.run_by_way_and_processors
