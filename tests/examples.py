@@ -89,5 +89,10 @@ def most_cases(tests: Iterable[tuple[str, int]]) -> dict[str, int]:
 
     >>> most_cases([("slow", 3)] * 4 + [("quick", 1)])
     {'slow': 2, 'quick': 1}
+    >>> most_cases([("some", 1)] * 4 + [("some", 5)] * 6)
+    {'some': 6}
     """
-    return {test: ceil(count / turns) for (test, turns), count in Counter(tests).items()}
+    cases = Counter[str]()
+    for (test, turns), count in Counter(tests).items():
+        cases[test] += ceil(count / turns)
+    return dict(cases)

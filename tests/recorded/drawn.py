@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.measure.data import SAMPLES
 
@@ -372,6 +373,125 @@ def _options(rest: str) -> tuple[str, Files]:
     return f"measured {name} {options}", {name: text}
 
 
+# Programs that build a model
+
+
+class _Language(NamedTuple):
+    """How a program is written: words around a statement, a name, and the functions of PDQ."""
+
+    suffix: str
+    head: str
+    call: str
+    of: str
+    sign: str = ""
+    end: str = ";"
+    assign: str = "{} = {}"
+    loop: str = "for ({0} = {1}; {0} < {2}; {0} += {3})"
+    otherwise: str = "else if"
+    foot: str = ""
+    indented: bool = False
+
+
+LANGUAGES: Mapping[str, _Language] = {
+    "Python": _Language(
+        *("py", "import pdq\n", "pdq.", "pdq."),
+        end="",
+        loop="for {} in range({}, {}, {})",
+        otherwise="elif",
+        indented=True,
+    ),
+    "C": _Language("c", '#include "PDQ_Lib.h"\nint main() {\n', "PDQ_", "", foot="}\n"),
+    "Perl": _Language(
+        *("pl", "use pdq;\n", "pdq::", "$pdq::", "$"),
+        loop="for (${0} = {1}; ${0} < {2}; ${0} += {3})",
+        otherwise="elsif",
+    ),
+    "JavaScript": _Language("js", 'const pdq = require("pdq");\n', "pdq.", "pdq."),
+    "R": _Language(
+        *("R", "library(pdq)\n", "", ""),
+        assign="{} <- {}",
+        end="",
+        loop="for ({} in seq({}, {} - 1, {}))",
+    ),
+}
+PROGRAMS = 20
+OF_PROGRAMS = "import p.{} -o m.yaml && cat m.yaml && solve m.yaml --json"
+
+
+def _formula(chance: random.Random, names: Sequence[str], depth: int = 2) -> str:
+    """Write an expression of numbers and variables, each with another weight."""
+    if not depth or chance.random() < 0.3:
+        return chance.choice((*names, f"{chance.uniform(0.2, 3):.2f}", f"{chance.randrange(2, 9)}"))
+    left, right = (_formula(chance, names, depth - 1) for _ in range(2))
+    sign = chance.choice(("+", "+", "-", "*", "*", "/"))
+    return f"({left} {sign} {right})" if chance.random() < 0.6 else f"{left} {sign} {right}"
+
+
+def _statements(
+    chance: random.Random, language: _Language, names: Sequence[str], depth: int
+) -> list[str]:
+    """Write assignments, conditions and loops over some variables."""
+    lines = []
+    for _ in range(chance.choice((2, 3, 4))):
+        own = [f"{language.sign}{name}" for name in names]
+        kind = chance.choice(("assign", "assign", "if", "while", "for") if depth else ("assign",))
+        changed = chance.choice(own[:-1])
+        inner = [
+            f"    {line}"
+            for line in (_statements(chance, language, names, depth - 1) if depth else ())
+        ]
+        begin, end = (":", []) if language.indented else (" {", ["}"])
+        comparison = chance.choice(("<", "<=", ">", ">=", "==", "!="))
+        condition = f"({_formula(chance, own, 1)} {comparison} {_formula(chance, own, 1)})"
+        if kind == "assign":
+            lines.append(language.assign.format(changed, _formula(chance, own)) + language.end)
+        elif kind == "if":
+            other = f"({changed} > {chance.randrange(1, 5)})"
+            more = language.assign.format(changed, f"{changed} + 1.5") + language.end
+            brace = "" if language.indented else "} "
+            lines += [f"if {condition}{begin}", *inner]
+            lines += [f"{brace}{language.otherwise} {other}{begin}", f"    {more}", *end]
+        elif kind == "while":
+            last = own[-1]
+            step = language.assign.format(last, f"{last} + {chance.choice((1, 2))}") + language.end
+            lines += [f"while ({last} < {chance.choice((3, 6, 7))}){begin}", *inner]
+            lines += [f"    {step}", *end]
+        else:
+            header = language.loop.format("k", chance.randrange(3), chance.randrange(4, 8), 2)
+            lines += [f"{header}{begin}", *inner, *end]
+    return lines
+
+
+def _program(rest: str) -> tuple[str, Files]:
+    name, _ = rest.split(" | ")
+    language, chance = LANGUAGES[name], random.Random(f"program {rest}")
+    variables = ("a", "b", "n", "count")
+    lines = [
+        language.assign.format(f"{language.sign}{variable}", value) + language.end
+        for variable, value in zip(variables, ("0.7", "2.5", "3", "1"), strict=True)
+    ]
+    lines += _statements(chance, language, variables, 2)
+
+    def call(function: str, *arguments: str) -> str:
+        capital = function if name != "JavaScript" else function[0].lower() + function[1:]
+        return f"{language.call}{capital}({', '.join(arguments)}){language.end}"
+
+    of = language.of
+    lines += [call("Init", '"drawn"'), call("CreateOpen", '"jobs"', "0.01")]
+    for node, demand in (("cpu", f"0.1 + 0.01 * {language.sign}a"), ("disk", f"{language.sign}b")):
+        lines.append(call("CreateNode", f'"{node}"', f"{of}CEN", f"{of}FCFS"))
+        lines.append(call("SetDemand", f'"{node}"', '"jobs"', demand))
+    lines.append(call("Solve", f"{of}CANON"))
+    text = language.head + "".join(f"{line}\n" for line in lines) + language.foot
+    return OF_PROGRAMS.format(language.suffix), {f"p.{language.suffix}": text}
+
+
+def _program_names() -> Iterator[str]:
+    for name in LANGUAGES:
+        for number in range(PROGRAMS):
+            yield f"{name} | {number}"
+
+
 def _names(count: int, commands: Sequence[str]) -> Callable[[], Iterator[str]]:
     def names() -> Iterator[str]:
         for number in range(count):
@@ -405,5 +525,6 @@ DRAWN: Mapping[str, tuple[Callable[[], Iterator[str]], Callable[[str], tuple[str
         _studied,
     ),
     "options": (_option_names, _options),
+    "drawn program": (_program_names, _program),
 }
 """For each kind, the names of its inputs, and from a name the commands and the files."""

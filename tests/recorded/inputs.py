@@ -63,7 +63,7 @@ REPEATED = re.compile(r"([^\w\s])(?: ?\1)+")
 """Lines and bars, whose length follows from numbers."""
 RAW = 3
 """The status of a command that ends in an exception that is not of slipstick."""
-DAMAGES = 6
+DAMAGES, RESCALINGS = 6, 5
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "cycles": {"seed": 1, "cycles": 40, "kernel": "plain"},
     "precision": {"seed": 2, "precision": 0.3, "least": 30, "events": 3000, "kernel": "plain"},
@@ -182,14 +182,18 @@ def _files() -> Iterator[str]:
         for command in commands:
             for damage in range(DAMAGES):
                 yield f"{path} | {damage} | {command}"
+            for number in range(RESCALINGS):
+                yield f"{path} | rescaled {number} | {command}"
 
 
 def _read(rest: str, folder: Path) -> Outcome:
     path, damage, command = rest.split(" | ")
     source = ROOT / path
     content = source.read_bytes()
-    if damage != "0":
-        text = content.decode("utf-8", "replace")
+    text = content.decode("utf-8", "replace")
+    if damage.startswith("rescaled"):
+        content = _rescaled(text, random.Random(f"{path} {damage}")).encode()
+    elif damage != "0":
         content = damaged(text, random.Random(f"{path} {damage}"))[1]
     (folder / source.name).write_bytes(content)
     return _printed([line.format(file=source.name, out=".") for line in command.split(" && ")])
@@ -232,13 +236,16 @@ def _changed(text: str, name: str, mutation: str) -> str:
     if mutation == "0":
         return text
     chance = random.Random(f"{name} {mutation}")
-    if int(mutation) % 2:
-        return text_mutated(text, chance)
-    # A number changed by a factor: mostly accepted, so that what comes after it is tried as well.
+    return text_mutated(text, chance) if int(mutation) % 2 else _rescaled(text, chance, 2)
+
+
+def _rescaled(text: str, chance: random.Random, most: int = 0) -> str:
+    """Change numbers by factors, a tenth of all or so many at most: mostly accepted, so that what
+    comes after them is tried as well.
+    """
     numbers = list(re.finditer(r"(?<![\w.])\d+(\.\d+)?", text))
-    for found in sorted(
-        chance.sample(numbers, min(2, len(numbers))), key=lambda each: -each.start()
-    ):
+    count = min(most or max(2, len(numbers) // 10), len(numbers))
+    for found in sorted(chance.sample(numbers, count), key=lambda each: -each.start()):
         value = float(found[0]) * chance.choice((0, 0.5, 2, 3, 10))
         text = f"{text[: found.start()]}{value:g}{text[found.end() :]}"
     return text

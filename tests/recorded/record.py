@@ -11,12 +11,15 @@ from tempfile import TemporaryDirectory
 
 from tests.recorded.inputs import Outcome, outcome
 
-__all__ = ["ALWAYS", "IN_TURN", "differences", "groups", "read_record", "write_record"]
+__all__ = ["TURNS", "differences", "groups", "read_record", "write_record"]
 
-ALWAYS = Path(__file__).with_name("always.csv")
-IN_TURN = Path(__file__).with_name("in_turn.csv")
-"""The inputs of every run of the tests, which take each branch once, and those that have their
-turn, which take each branch three times.
+TURNS: Mapping[Path, int] = {
+    Path(__file__).with_name(f"{name}.csv"): turns
+    for name, turns in (("always", 1), ("in_turn", 5), ("seldom", 20))
+}
+"""The records, and of how many commits one tries an input: those of every run of the tests take
+each branch once, those of the second record three times; those of the third tell a changed
+operator or number that the others do not.
 """
 ABSOLUTE, OF_EACH = 3e-6, 1e-8
 """Tolerances of a checksum: of all, and for each number."""

@@ -13,19 +13,16 @@ from collections.abc import Mapping
 import pytest
 
 from tests.recorded.inputs import Outcome
-from tests.recorded.record import ALWAYS, IN_TURN, differences, groups
+from tests.recorded.record import TURNS, differences, groups
 
-EACH_TIME, OTHERS = groups(ALWAYS), groups(IN_TURN)
+GROUPS = [
+    pytest.param(outcomes, id=f"{path.stem} {kind}", marks=pytest.mark.turns(turns))
+    for path, turns in TURNS.items()
+    for kind, outcomes in groups(path).items()
+]
 
 
-@pytest.mark.parametrize("outcomes", EACH_TIME.values(), ids=EACH_TIME)
+@pytest.mark.parametrize("outcomes", GROUPS)
 def test_each_outcome_is_as_recorded(outcomes: Mapping[str, Outcome]) -> None:
-    different = list(differences(outcomes))
-    assert not different, "\n".join(different)
-
-
-@pytest.mark.turns(5)
-@pytest.mark.parametrize("outcomes", OTHERS.values(), ids=OTHERS)
-def test_further_outcomes_are_as_recorded(outcomes: Mapping[str, Outcome]) -> None:
     different = list(differences(outcomes))
     assert not different, "\n".join(different)
