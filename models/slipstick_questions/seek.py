@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeGuard
 
@@ -54,9 +55,10 @@ from slipstick.results.question import (
     TitleAnswer,
     verdict_word,
 )
-from slipstick.results.sweep import PointTable, Provenance, split_name
+from slipstick.results.sweep import PointTable, Provenance, join_columns, split_name
 from slipstick.results.words import NO_WORDS, Words, as_words, is_plural, noun_and_rest
 from slipstick.schema.inputs import (
+    METHOD,
     REFERENCES,
     Inputs,
     Settings,
@@ -64,7 +66,7 @@ from slipstick.schema.inputs import (
     resolve_once,
 )
 from slipstick.schema.kinds.study import YEAR, AxisSpec
-from slipstick.schema.text import Node, Scalar, canonical
+from slipstick.schema.text import Mark, Node, Scalar, canonical
 from slipstick.study.cases import (
     BASE,
     Place,
@@ -176,6 +178,7 @@ class ConditionSearch:
     year_band : of the year of the first change over draws of the rates; None if no rate is
         uncertain, or if the draws cannot be computed
     lacks_band : rates are uncertain, and the draws cannot be computed
+    simulated : how many places were simulated because their approximate values do not decide
     """
 
     name: str
@@ -214,6 +217,7 @@ class ConditionSearch:
     remark: str = ""
     year_band: YearBand | None = None
     lacks_band: bool = field(default=False, repr=False)
+    simulated: int = 0
 
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
@@ -360,7 +364,14 @@ class SeekResult(QuestionResult):
         return any(names_limit(title, search.condition) for search in self.searches)
 
     def doubt(self, words: Words = NO_WORDS) -> str:
-        """Return which rates of searched years are guesses, or of weak series."""
+        """Return which rates of searched years are guesses, or of weak series, or how many values
+        were simulated to decide a condition.
+        """
+        simulated_count = sum(search.simulated for search in self.searches)
+        if simulated_count:
+            subject = with_noun(simulated_count, "value")
+            verb = "was" if simulated_count == 1 else "were"
+            return f"{subject} {verb} simulated, because approximate values do not decide there"
         doubts = [doubt for search in self.searches for doubt in search.doubts]
         titles = frozenset[str]().union(*(doubt.titles for doubt in doubts))
         return DoubtfulRates("; ".join(dict.fromkeys(doubts)), titles=titles)
@@ -652,8 +663,9 @@ class _CaseSearch:
     """The search for one case: ascending places, the case varied along them, and a condition on the
     answers.
 
-    Where only whole numbers are possible, `places` are all of them; a few are looked at first.
-    `base_there` is the base at the same places, if the condition reads it.
+    `has_whole_numbers` says that `places` are all whole numbers of a quantity that has no others.
+    `base_there` is the base at the same places, if the condition reads it. `simulate` builds the
+    case that simulates, where that may decide what approximate values do not.
     """
 
     name: str
@@ -666,7 +678,7 @@ class _CaseSearch:
     beyond: tuple[str, ...] = ()
     doubts: tuple[DoubtfulRates, ...] = ()
     base_there: _VariedCase | None = None
-    is_whole: bool = False
+    has_whole_numbers: bool = False
     has_trend_named: bool = False
     setting: tuple[tuple[str, float, str], ...] = ()
     is_one_of_cases: bool = False
@@ -674,6 +686,7 @@ class _CaseSearch:
     fitted: FittedBase | None = None
     drawn_rates: _DrawnRates | None = None
     has_uncertain_rates: bool = False
+    simulate: Callable[[], _VariedCase] | None = None
 
     @property
     def case(self) -> Evaluator:
@@ -706,6 +719,14 @@ class _CaseSearch:
             for varied in (self.varied, self.base_there)
             if varied is not None
         )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether whole numbers are searched, a few of which are solved first: if the search gives
+        no step, or gives 1 and would take many simulations.
+        """
+        is_long = self.is_estimated and len(self.places) > FEW_PLACES
+        return self.has_whole_numbers and (self.spec.step is None or is_long)
 
     @property
     def has_only_places(self) -> bool:
@@ -758,6 +779,19 @@ class _CaseSearch:
             for name in names
             if name in columns and np.isfinite(columns[name][0])
         }
+
+    def simulated(self, places: Sequence[float]) -> _CaseSearch | None:
+        """Return the same search by simulation over other places; None where a simulation has no
+        answer, or was not to be used: the study names a method, or what is uncertain is a setting.
+        """
+        if self.simulate is None or self.is_estimated or self.has_uncertain_settings:
+            return None
+        try:
+            varied = self.simulate()
+        except SpecError:
+            return None
+        condition = replace(self.condition, case=varied.case)
+        return replace(self, varied=varied, condition=condition, places=places, simulate=None)
 
     def columns(self, places: Array, run_factor: float = 1.0) -> dict[str, Array]:
         """Return the columns of the answers of `solve`, without their provenance."""
@@ -993,8 +1027,8 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
         inputs = resolve_once(settings, study.library)
         _check_ends(spec.of, location, inputs, study)
-        is_whole = spec.step is None and _takes_only_whole_numbers(spec, location, inputs, study)
-        if is_whole:
+        is_whole = _takes_only_whole_numbers(spec, location, inputs, study)
+        if is_whole and spec.step is None:
             axis_spec = AxisSpec.model_validate({"from": spec.first, "to": spec.to, "step": 1})
     nodes = axis_nodes(axis_spec, node, location)
     axis = axis_of(spec.of, nodes, resolve_once(settings, study.library))
@@ -1014,9 +1048,18 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
     places = _rising_places(axis_values, study, location)
     node_by_place = dict(zip(places, nodes, strict=True))
     has_places_only = spec.step is not None or is_whole
-    varied = _varied_along(spec.of, case, node_by_place, has_places_only, location, study)
+    search_along = partial(
+        _varied_along,
+        spec.of,
+        node_by_place=node_by_place,
+        has_places_only=has_places_only,
+        location=location,
+        study=study,
+    )
+    varied = search_along(case, settings)
+    method = Scalar(SIMULATION, SIMULATION, Mark("", 1, 1), quoted=False)
     base_there = (
-        _varied_along(spec.of, BASE, node_by_place, has_places_only, location, study)
+        search_along(BASE, study.cases[BASE])
         if BASE_THERE in spec.where and BASE in study.cases
         else None
     )
@@ -1030,11 +1073,16 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
         path,
         axis.unit,
         base_there=base_there,
-        is_whole=is_whole,
+        has_whole_numbers=is_whole and bool(np.all(np.diff(places) == 1)),
         setting=tuple(_chosen_elsewhere(path, varied.case, study)),
         is_one_of_cases=len(study.cases) > 1 and len(spec.cases) == 1,
         asked_names=tuple(study.spec.answer),
         fitted=study.fitted if study.fitted and study.fitted.varied_path == spec.of else None,
+        simulate=(
+            None
+            if METHOD in settings or base_there is not None
+            else partial(search_along, case, {**settings, METHOD: method})
+        ),
     )
 
 
@@ -1075,6 +1123,8 @@ def _remark_of_fit(case_search: _CaseSearch, changes: Sequence[Change]) -> str:
 def _varied_along(
     path: str,
     case: str,
+    settings: Settings,
+    *,
     node_by_place: Mapping[float, Node],
     has_places_only: bool,
     location: Place,
@@ -1085,7 +1135,7 @@ def _varied_along(
     Parameters
     ----------
     path : of the parameter
-    case : its name
+    case, settings : its name and its settings
     node_by_place : the value of the parameter at each place, as written in a file
     has_places_only : only the listed places are searched
     location : where the search stands
@@ -1095,7 +1145,6 @@ def _varied_along(
     ------
     SpecError : the case has no such parameter, or its answers change by jumps between the places
     """
-    settings = study.cases[case]
     first_node = next(iter(node_by_place.values()))
     case_evaluator = with_values(case, settings, {path: first_node}, study.library)
     case_evaluator = _with_uncertain_fit(case_evaluator, settings, study)
@@ -1243,7 +1292,7 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
     the condition changes.
     """
     condition = case_search.condition
-    searched_places = _searched_places(case_search)
+    searched_places = _with_simulations(case_search, _searched_places(case_search))
     places, columns = searched_places.places, searched_places.columns
     margins, holds = condition.margin_and_mask(columns)
     changes, undecided_stretches = _changes_and_undecided(case_search, searched_places)
@@ -1287,11 +1336,14 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         has_trend_named=case_search.has_trend_named,
         setting=case_search.setting,
         is_one_of_cases=case_search.is_one_of_cases,
-        values_at_limit=_values_at_limit(case_search, changes),
+        values_at_limit=(
+            {} if searched_places.simulated else _values_at_limit(case_search, changes)
+        ),
         fixed_limit=_fixed_limit(condition, columns, nearest or 0),
         remark=_remark_of_fit(case_search, changes),
         year_band=year_band,
         lacks_band=case_search.has_uncertain_rates and year_band is None,
+        simulated=searched_places.simulated,
     )
 
 
@@ -1340,6 +1392,7 @@ class _SearchedPlaces(NamedTuple):
     longest_run : of a simulation, as a multiple of a first run [1]
     first_places : those of the first look, and how their answers were computed
     events_left_out : events of the next longer run, which was beyond the limit; 0 if none was
+    simulated : how many places were simulated because their approximate values do not decide
     """
 
     places: Array
@@ -1347,6 +1400,7 @@ class _SearchedPlaces(NamedTuple):
     longest_run: float
     first_places: tuple[list[float], Provenance]
     events_left_out: float = 0.0
+    simulated: int = 0
 
 
 def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
@@ -1381,6 +1435,89 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
         first_places,
         # Of continuous values some next to a change are undecided, however long the runs.
         refinement.events_left_out if case_search.has_only_places or case_search.is_whole else 0.0,
+    )
+
+
+_STEPS_OF_SIMULATED_STRETCH = 32
+"""Steps of the grid over an undecided stretch of continuous values; the search by simulation looks
+at every eighth place of it first, and bisects between them.
+"""
+
+
+def _with_simulations(
+    case_search: _CaseSearch, searched_places: _SearchedPlaces
+) -> _SearchedPlaces:
+    """Return the searched places, simulated where approximate values do not decide the condition:
+    between the last places that they decide, those included, or at single values the undecided
+    ones.
+    """
+    places = searched_places.places
+    margins, holds = case_search.condition.margin_and_mask(searched_places.columns)
+    is_undecided = (decide(margins, holds) == 0) & np.isfinite(margins[0])
+    indices = np.flatnonzero(is_undecided)
+    if not len(indices):
+        return searched_places
+    first = float(places[max(0, indices[0] - 1)])
+    last = float(places[min(len(places) - 1, indices[-1] + 1)])
+    if case_search.has_whole_numbers:
+        stretch = np.arange(first, last + 1)
+    elif case_search.has_only_places:
+        stretch = places[is_undecided]
+    else:
+        stretch = np.linspace(first, last, _STEPS_OF_SIMULATED_STRETCH + 1)
+    simulated_search = case_search.simulated(stretch.tolist())
+    if simulated_search is None:
+        return searched_places
+    if announce := ANNOUNCE.get():
+        announce(
+            f"{case_search.name}: approximate values do not decide where"
+            f" {case_search.condition.text}; these values are simulated"
+        )
+    simulated = _searched_places(simulated_search)
+    is_outside = (places < first) | (places > last)
+    is_kept = ~np.isin(places, stretch) if case_search.has_only_places else is_outside
+    return _joined_places(searched_places, is_kept, simulated)
+
+
+def _joined_places(
+    computed: _SearchedPlaces, is_kept: NDArray[np.bool_], simulated: _SearchedPlaces
+) -> _SearchedPlaces:
+    """Return the places that are kept of a search by approximate values, and those of a search by
+    simulation, in ascending order.
+    """
+    places = np.concatenate([computed.places[is_kept], simulated.places])
+    order = np.argsort(places)
+    rows = np.argsort(order)
+    kept_count = int(is_kept.sum())
+    # Where a simulation gives no interval, nothing is known of the value.
+    simulated_columns = {
+        name: np.where(np.isnan(column), {"low": -np.inf, "high": np.inf}[end], column)
+        if (end := split_name(name)[0]) in ("low", "high")
+        else column
+        for name, column in simulated.columns.items()
+    }
+    columns = join_columns(
+        len(places),
+        (
+            (rows[:kept_count], {name: it[is_kept] for name, it in computed.columns.items()}),
+            (rows[kept_count:], simulated_columns),
+        ),
+    )
+    kept_places = set(computed.places[is_kept].tolist())
+    answers_by_place = {
+        place: Answer("", **provenance.answer_fields(row))
+        for first_places, provenance in (computed.first_places, simulated.first_places)
+        for row, place in enumerate(first_places)
+        if provenance is simulated.first_places[1] or place in kept_places
+    }
+    first_places = sorted(answers_by_place)
+    return _SearchedPlaces(
+        places[order],
+        columns,
+        simulated.longest_run,
+        (first_places, Provenance.of([answers_by_place[place] for place in first_places])),
+        simulated.events_left_out,
+        len(simulated.places),
     )
 
 

@@ -26,7 +26,7 @@ from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.law import LAWS
 from slipstick.limits import ANNOUNCE
-from slipstick.report.formatting import percent, question_section
+from slipstick.report.formatting import do_overlap, percent, question_section
 from slipstick.report.head import head_lines
 from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import Words
@@ -1281,4 +1281,49 @@ def test_response_times_are_compared_in_the_words_of_a_speed(
     crossing = brentq(pool_minus_one, 50, 99)
     assert first.startswith(
         f"Pool of four is at least as fast as one fast server with at least {crossing:.4g} jobs"
+    )
+
+
+TANDEM = """\
+queueing-network: 1
+classes: {requests: {arrivals: 90 /s}}
+stations:
+  web: {servers: 2, service: {requests: 10 ms}}
+  app: {servers: 6, service: {requests: 40 ms}}
+  db: {servers: 3, service: {requests: 20 ms}}
+"""
+LIMITED = "where: 'response_time_quantile[requests,0.95] <= 183 ms'"
+
+
+@pytest.mark.turns(8)
+@pytest.mark.parametrize(
+    "searched",
+    [
+        "of: stations.app.servers, from: 4, to: 9, step: 1",
+        "of: stations.app.servers, from: 4, to: 9",
+        "of: classes.requests.arrivals, from: 60 /s, to: 120 /s",
+    ],
+)
+def test_places_that_approximate_values_leave_undecided_are_simulated(
+    folder: Path, searched: str
+) -> None:
+    Path("tandem.yaml").write_text(TANDEM)
+    by_default = seek(f"{searched}, {LIMITED}", base="{model: tandem.yaml}")
+    approximate = seek(f"{searched}, {LIMITED}", base="{model: tandem.yaml, method: exact}")
+    by_simulation = seek(f"{searched}, {LIMITED}", base="{model: tandem.yaml, method: simulation}")
+    assert approximate.simulated == by_simulation.simulated == 0 < by_default.simulated
+    (change,), (simulated,) = by_default.crossings, by_simulation.crossings
+    if "step" in searched or "servers" in searched:
+        assert (change.value, change.before) == (simulated.value, simulated.before)
+        assert change.low == change.high == change.value
+        assert approximate.crossings[0].low != approximate.crossings[0].high
+    else:
+        (computed,) = approximate.crossings
+        assert do_overlap((change.low, change.high), (simulated.low, simulated.high))
+        assert (change.high or 0) - (change.low or 0) < (computed.high or 0) - (computed.low or 0)
+    assert by_default.answer(change.value).method == "simulation"
+    # Far from the limit the approximation decides, and is not simulated.
+    assert by_default.answer(by_default.first).method == "exact"
+    assert (
+        "simulated, because approximate values do not decide" in SeekResult((by_default,)).doubt()
     )
