@@ -25,8 +25,8 @@ _WORDS_OF_STUDY = ("title", "text", "source")
 
 
 def quantities_in(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, float, Dimension]]:
-    """Yield the quantities with a unit that a pattern finds in a text: as written, in base units,
-    and the dimension.
+    """Yield the quantities that a pattern finds in a text: as written, in base units, and the
+    dimension.
 
     >>> list(quantities_in("within 150 s on 64 nodes", _LIMIT_PATTERN))
     [('150 s', 150.0, Dimension.of('s'))]
@@ -37,8 +37,7 @@ def quantities_in(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, fl
             value, dimension = parse(quantity_text)
         except UnitError:  # a number of things, which is no unit
             continue
-        if not quantity_text.replace(".", "").isdigit():
-            yield quantity_text, value, dimension
+        yield quantity_text, value, dimension
 
 
 def notes_on_missing_condition(study: StudyContext, key: str) -> list[Problem]:
@@ -64,7 +63,11 @@ def notes_on_limits_in_title(
     way_out : returns what to write for a limit as written with its dimension; empty if the question
         has no place for it
     """
-    limits = list(quantities_in(study.spec.title, _LIMIT_PATTERN))
+    limits = [
+        limit
+        for limit in quantities_in(study.spec.title, _LIMIT_PATTERN)
+        if not limit[0].replace(".", "").isdigit()
+    ]
     if not limits:
         return []
     study_values = [

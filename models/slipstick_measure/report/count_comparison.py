@@ -12,10 +12,11 @@ from slipstick.results.words import Words
 from slipstick_measure.results import Fitting
 
 _TIME_NAME = re.compile(r"time\[([\d.]+)\]")
-_ASKS_FOR_SPEED = re.compile(
-    r"\b(?:fast|quick|sooner|save|more throughput|less time)", re.IGNORECASE
+_STILL_FASTER = re.compile(
+    r"\b(?:(?:still|even) (?:fast|quick|soon)er|(?:fast|quick|soon)er still)\b(?! than)",
+    re.IGNORECASE,
 )
-
+"""A title that asks for a gain without a second number of processors."""
 
 _COUNT = re.compile(
     r"(?<![\d.])\d+(?![\d.]*\d)"
@@ -118,13 +119,15 @@ class CountComparison(NamedTuple):
 
 def comparison_in_title(time_fits: Fitting, title: str) -> CountComparison | None:
     """Return the comparison of the two numbers of processors that a title names, of which one at
-    least is predicted; None if the title names no two, or if times are of work that grows with the
-    processors.
+    least is predicted, or of the one that is to be "still faster" with the most measured; None if
+    the title names no such numbers, or if times are of work that grows with the processors.
     """
     if not time_fits.has_law or (time_fits.weak_scaling and not time_fits.rate):
         return None
     time_by_count = _measured_times(time_fits.p, time_fits.time) | _predicted_times(time_fits)
     count_times = [time_by_count[number] for number in numbers_in(title) if number in time_by_count]
+    if len(count_times) == 1 and _STILL_FASTER.search(title):
+        count_times.append(time_by_count[max(time_fits.p)])
     if len(count_times) != 2 or all(count_time.is_measured for count_time in count_times):
         return None
     smaller, larger = sorted(count_times)

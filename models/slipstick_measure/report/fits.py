@@ -298,21 +298,25 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     asks_for_fastest = bool(_ASKS_FOR_FASTEST.search(words.title))
     comparison = comparison_in_title(time_fits, words.title)
     size_noun = words.meanings.get(time_fits.size_path, "") or "size"
-    if time_fits.has_law and (
-        law_line := _law_line(best_answer, time_fits, asks_how_many, asks_for_fastest, size_noun)
-    ):
-        # What the law leaves out stands before what it says.
-        law_insertion_index = bool(time_fits.growing_causes)
-        sentences.insert(law_insertion_index, law_line)
+    # What the law leaves out stands before what it says.
+    law_index = int(bool(time_fits.growing_causes))
+    law_line = (
+        _law_line(best_answer, time_fits, asks_how_many, asks_for_fastest, size_noun)
+        if time_fits.has_law
+        else ""
+    )
+    if law_line:
+        sentences.insert(law_index, law_line)
     elif not time_fits.has_law and time_fits.goal:
         sentences.insert(0, uncapitalized(_measured_goal_sentence(time_fits)).replace(":", "", 1))
     if time_fits.has_law:
-        law_index = bool(time_fits.growing_causes)
         predictions = [
             f"on p = {processors:g}: {_prediction_text(time_fits, processors)}"
             for processors in predicted_counts_in_title(words.title, best_answer)
         ]
-        sentences[law_index:law_index] = predictions[: not comparison]
+        # What the title asks for first stands first.
+        prediction_index = law_index + bool(asks_how_many and law_line)
+        sentences[prediction_index:prediction_index] = predictions[: not comparison]
     size_names = [
         name
         for name in best_answer.values
@@ -333,11 +337,15 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
         if p in asked_counts
     ]
     first_sentences = [comparison.sentence(words)] if comparison else bound_sentences[:1]
-    sentences = [*([refusal.cause] if refusal else []), *first_sentences, *sentences]
+    asked_sentences = [*([refusal.cause] if refusal else []), *first_sentences]
+    asked_index = law_index + 1 if asks_how_many and law_line else 0
+    sentences[asked_index:asked_index] = asked_sentences
     return [with_noun_for_processors(sentence.rstrip("."), words) for sentence in sentences]
 
 
-_ASKS_HOW_MANY = re.compile(r"(?:up to )?how many\b", re.IGNORECASE)
+_ASKS_HOW_MANY = re.compile(
+    r"(?:(?:up to|on|with) )?how many\b(?! (?:seconds|minutes|hours))", re.IGNORECASE
+)
 _ASKS_FOR_FASTEST = re.compile(
     r"\b(?:soonest|fastest|quickest|(?:least|shortest) time|(?:highest|most|largest) (?:throughput"
     r"|speed-?up))\b",

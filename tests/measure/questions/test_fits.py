@@ -658,6 +658,24 @@ def test_a_goal_that_the_data_cannot_have_is_refused(
         prepare(str(goal_study(tmp_path, goal, "How many?", column)))
 
 
+def test_the_number_that_a_title_asks_for_stands_first_and_a_further_gain_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    title = "On how many nodes does it end within 40 s, and is it still faster on 128?"
+    study = goal_study(tmp_path, "time: 40 s, families: [amdahl]", title)
+    study.write_text(study.read_text().replace("at: [64]", "at: [128]"))
+    results = run(prepare(str(study)))
+    first, second, *_ = result_of(results, FitsResult).headline(results.words)
+    assert "a time of at most 40 s needs 40 nodes" in first
+    # 1200 s / p + 10 s on the most measured and on 128.
+    factor = (1200 / max(NUMBERS_OF_NODES) + 10) / (1200 / 128 + 10)
+    number = re.search(r"on 128 nodes the program is ([\d.]+)", second)
+    assert number
+    assert float(number[1]) == pytest.approx(factor, rel=0.02)
+    assert f"times as fast as on {max(NUMBERS_OF_NODES)}" in second
+
+
 @pytest.mark.parametrize(
     ("limit", "column", "advice"),
     [
@@ -687,9 +705,11 @@ def test_a_limit_of_the_title_that_no_key_has_is_told_by_check_and_run(
         assert told.count("stands nowhere") == bool(advice)
     key = advice.partition("write ")[2].partition(" in ")[0]
     if key:
-        study = goal_study(tmp_path, key, title, column)
-        assert main(["check", study.name]) == 0
-        assert "stands nowhere" not in capsys.readouterr().err
+        # A share may be written as a number.
+        for key_as_written in (key, key.replace("60 %", "0.6")):
+            study = goal_study(tmp_path, key_as_written, title, column)
+            assert main(["check", study.name]) == 0
+            assert "stands nowhere" not in capsys.readouterr().err
 
 
 @pytest.mark.turns(8)
