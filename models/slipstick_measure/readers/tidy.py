@@ -548,13 +548,7 @@ class _TableReading:
         if self.has_rows and names.plain_words(count_cell) in names.SUMMARIES:
             self.summary_lines.append((line, count_cell))
             return
-        value_cells = [cells[index] for index in self.roles.metric_and_region_by_index]
-        if all(is_missing(cell) for cell in value_cells) and any(
-            cell.strip() for cell in value_cells
-        ):
-            self.missing_cells.append(
-                (line, next(cell.strip() for cell in value_cells if cell.strip()))
-            )
+        if self._is_without_value(line, cells):
             return
         self.has_rows = True
         row_coordinates = self._coordinates_of_row(line, cells)
@@ -596,6 +590,19 @@ class _TableReading:
                     unit_of_value = "s"
                     self._note_share(line, self.columns[index].heading)
             self._add_value(line, coordinates, metric, cell, unit_of_value, self.columns[index])
+
+    def _is_without_value(self, line: int, cells: Sequence[str]) -> bool:
+        """Return whether a row has no value, and list it for a note. An empty cell in a column for
+        several quantities is a problem, reported with its value.
+        """
+        metrics_and_regions = self.roles.metric_and_region_by_index
+        value_cells = [cells[index].strip() for index in metrics_and_regions]
+        first_text = next(filter(None, value_cells), "")
+        has_metrics = all(metric for metric, _ in metrics_and_regions.values())
+        if not all(map(is_missing, value_cells)) or not (first_text or has_metrics):
+            return False
+        self.missing_cells.append((line, first_text))
+        return True
 
     def _value_and_unit(
         self, index: int, cell: str, unit: str | None, processors: int
@@ -782,7 +789,10 @@ class _TableReading:
                 f", and {len(self.missing_cells) - 1} more" if len(self.missing_cells) > 1 else ""
             )
             input_file.add_note(
-                line, "", f"{short(text)} is no value; the run is left out{others_in_words}"
+                line,
+                "",
+                f"{short(text) if text else 'an empty cell'} is no value; the run is left"
+                f" out{others_in_words}",
             )
         if self.summary_lines:
             line, text = self.summary_lines[0]

@@ -678,3 +678,15 @@ def test_a_rate_beside_no_elapsed_time_is_refused_in_words(
 ) -> None:
     (problem,) = refused(tmp_path, table)
     assert words in problem
+
+
+@pytest.mark.parametrize(("cell", "words"), [("", "an empty cell"), ("n/a", "'n/a'")])
+def test_a_row_without_a_value_is_left_out_with_a_note(
+    tmp_path: Path, cell: str, words: str
+) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(f"Ranks,Runtime\n1,305.6 s\n2,155.8 s\n4,82.2 s\n8,{cell}\n16,26.8 s\n")
+    runs = read(path)
+    assert sorted({record.p for record in runs.records}) == [1, 2, 4, 16]
+    (note,) = [note for note in runs.notes if "left out" in str(note)]
+    assert str(note).endswith(f":5:1: {words} is no value; the run is left out")
