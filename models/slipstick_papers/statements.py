@@ -14,7 +14,14 @@ from slipstick.answer import Answer
 from slipstick.errors import Problem, Saturated, SpecError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension
 from slipstick.late import np
-from slipstick.report.formatting import NO_ENDS, escape, percent, quantity, with_noun
+from slipstick.report.formatting import (
+    NO_ENDS,
+    escape,
+    percent,
+    quantity,
+    uncapitalized,
+    with_noun,
+)
 from slipstick.results.question import (
     NO,
     YES,
@@ -137,8 +144,7 @@ class StatementsResult(QuestionResult):
             )
         return TitleAnswer(
             word,
-            f"{is_true} {quoted_statement[:1].lower()}{quoted_statement[1:]};"
-            f" computed: {computed_text}",
+            f"{is_true} {uncapitalized(quoted_statement)}; computed: {computed_text}",
         )
 
     def parts(self) -> Iterator[str | ResultTable]:

@@ -1302,7 +1302,10 @@ def test_a_stated_error_names_the_cases_of_its_model(tmp_path: Path) -> None:
 SAMPLED = "sample: {of: {parameters.work: {distribution: uniform, from: 5 ms, to: 15 ms}}%s}\n"
 STATED = "statements: {soon: {value: time, of: [base], to: 15 ms, says: a cycle ends soon}}\n"
 SEARCHED = SOUGHT.format(limit="15 ms")
-UNDER_STATEMENTS = "what has to be true under statements"
+UNDER_STATEMENTS = (
+    'what has to be true under statements, such as it: {value: "time", of: [base], to: LIMIT, says:'
+    ' "THE TITLE AS A STATEMENT"}'
+)
 
 
 @pytest.mark.parametrize(

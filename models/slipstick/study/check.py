@@ -206,7 +206,13 @@ def note_on_title(study: StudySpec) -> str:
         or any(conditions_by_question.values())
     ):
         return ""
-    way_out = "what has to be true under statements"
+    value_name = next(iter(study.answer), "time")
+    case = next(iter(study.cases), "base")
+    limit = "to: LIMIT" if case == "base" else "relative_to: [base], to: 0.5"
+    way_out = (
+        f'what has to be true under statements, such as it: {{value: "{value_name}", of: [{case}],'
+        f' {limit}, says: "THE TITLE AS A STATEMENT"}}'
+    )
     if "fits" in question_names:
         way_out = (
             "a limit as time, throughput or efficiency of the fit, and ask for it in the title,"
