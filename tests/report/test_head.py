@@ -932,12 +932,17 @@ choose:
             "No: it is not true that it is over in 8 ms; computed: base 12 ms.",
         ),
         (
+            "Is ATM over in 8 ms?",
+            "statements:\n  over: {value: time, of: [base], to: 8 ms, says: ATM is over in 8 ms}\n",
+            "No: it is not true that ATM is over in 8 ms; computed: base 12 ms.",
+        ),
+        (
             "Can a cycle end within 8 ms?",
             CHOSEN,
             "Yes: the best work of a step is 5 ms,",
         ),
     ],
-    ids=["sought", "sought in vain", "methods", "opposite", "statement", "choice"],
+    ids=["sought", "sought in vain", "methods", "opposite", "statement", "abbreviation", "choice"],
 )
 def test_a_title_that_asks_yes_or_no_is_answered_in_the_first_line(
     tmp_path: Path, title: str, questions: str, expected: str
