@@ -149,6 +149,7 @@ class Fitting:
     truth : the time that is known, by processors [s]; of made-up data only
     laid : the model whose values are laid over the base of the study
     efficiency : what the largest number of processors keeps, and the size needed gives [1]
+    has_default_level : whether nobody asked for this efficiency
     goal : the time or the throughput that is wanted; None without one
     findings : sentences on what the measured rows say by themselves
     has_law : whether a law describes the rows
@@ -193,6 +194,7 @@ class Fitting:
     reach: float = 0.0
     intervals_beyond: Mapping[float, tuple[float, float]] = field(default_factory=dict, repr=False)
     undistinguished_names: tuple[str, ...] = ()
+    has_default_level: bool = field(default=False, repr=False)
 
     @property
     def undistinguished(self) -> list[Answer]:

@@ -319,7 +319,7 @@ def part_label(label: str) -> str:
     such as ``request.wire`` and of a component of this package such as ``not-running``.
 
     >>> part_label("lock:door"), part_label("sigio"), part_label("request.wire")
-    ('waiting for the lock door', 'serving requests of others', 'request wire')
+    ('waiting for the lock "door"', 'serving requests of others', 'request wire')
     >>> part_label("busy"), part_label("fault")
     ('useful work', 'fault')
     """

@@ -8,7 +8,7 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from slipstick.late import Array, late_pattern, np
-from slipstick.report.formatting import percent
+from slipstick.report.formatting import percent, uncapitalized
 from slipstick_questions.years import year_text
 
 DRAWS_OF_RATES, BAND_OF_RATES = 256, 0.9
@@ -245,6 +245,22 @@ def range_of_years_text(years: Sequence[CaseYear], last_year: float, *, starts: 
         f"{range_text}; these years are uncertain: the change comes by {year_text(last_year)} in"
         f" {' to '.join(share_texts)} of the random draws of the rates"
     )
+
+
+def year_cell(case_year: CaseYear, *, starts: bool) -> str:
+    """Return the year of a case with its band, for a narrow column.
+
+    >>> year_cell(CaseYear("A", 2020.3, 2010.0, None, 0.7), starts=True)
+    '2021 (2010 or later)'
+    """
+    year = crossing_year_text(*case_year[1:], starts=starts)
+    band = crossing_band_text(*case_year[2:4], None, 0.0, starts=starts)
+    return f"{year}{band.replace('uncertain: ', '')}"
+
+
+def heading_of_years(condition: str, *, starts: bool) -> str:
+    """Return the heading of a column of years in which a condition changes."""
+    return f"{'first' if starts else 'last'} year in which {uncapitalized(condition)}"
 
 
 def first_crossing_years(margins: Array, years: Array) -> Array:

@@ -201,11 +201,11 @@ class RankResult(QuestionResult):
         """Return whether the headline leaves out an answer."""
         if self.changes:
             return len(self.changes) > 1 or bool(self.rankings)
-        return len({ranking.case for ranking in self.rankings}) > 2
+        return len({ranking.case for ranking in self.rankings}) > _MOST_RANKED_CASES
 
     def headline(self, words: Words) -> list[str]:
-        """Return sentences on the change that helps most in the first two cases; if there are many
-        cases, on the number of cases in which each change helps most.
+        """Return sentences on the change that helps most in the first few cases; if there are many
+        cases of named changes, on the number of cases in which each change helps most.
         """
         return self._headlines(words, names_case=words.has_several_cases)
 
@@ -220,7 +220,7 @@ class RankResult(QuestionResult):
             ]
             return [
                 _quantity_headline(ranking, words, are_several)
-                for ranking in rankings_shown[::-1][:2]
+                for ranking in rankings_shown[::-1][:_MOST_RANKED_CASES]
             ]
         best_changes_by_technology: dict[str, list[Answer]] = {}
         for ranking_of_changes in self.changes:
@@ -342,6 +342,9 @@ class RankResult(QuestionResult):
         ]
         return _draw_bars(rankings_drawn, spec.title, words)
 
+
+_MOST_RANKED_CASES = 4
+"""The most cases of which the headline has the change that saves most."""
 
 _ASKS_FOR_HELP = late_pattern(r"\b(?:help|save|shorten)s?\b|\bfaster\?", re.IGNORECASE)
 """How a title asks whether a change saves time."""

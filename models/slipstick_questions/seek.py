@@ -96,9 +96,10 @@ from slipstick_questions.crossing_years import (
     YearBand,
     crossing_band,
     drawn_crossings,
+    heading_of_years,
     range_of_years_text,
     whole_year,
-    with_brief_band,
+    year_cell,
 )
 from slipstick_questions.fitted import FittedBase
 from slipstick_questions.saturation import saturated_points, saturated_resources, unbounded
@@ -440,6 +441,10 @@ class SeekResult(QuestionResult):
 
     def decision(self, words: Words) -> Decision | None:
         """Return a table of where each condition holds, with a row for each case."""
+        conditions = [capitalized(_condition_clause(search, words)) for search in self.searches]
+        # The sentences above the table have the condition if it is the same in all rows.
+        conditions_shown = conditions if len({*conditions}) > 1 else []
+        heading = ["condition"] if conditions_shown else []
         quantities = {words.quantity(search.of) for search in self.searches if search.of != YEAR}
         if len(self.searches) > 1 and len(quantities) == 1:
             searches = [search for search in self.searches if search.of != YEAR]
@@ -447,24 +452,25 @@ class SeekResult(QuestionResult):
                 names = [*searches[0].values_at_limit][:_MOST_VALUES_AT_LIMIT]
                 names = names if all(search.values_at_limit for search in searches) else []
                 titles = [f"{words.value(name)} at the limit" for name in names]
-                return ["", "condition", *quantities, *titles], [
+                return ["", *heading, *quantities, *titles], [
                     [
                         words.case(search.case),
-                        capitalized(_condition_clause(search, words)),
+                        *conditions_shown[index : index + 1],
                         _range_of_condition_text(search, words, False),
                         *(_value_at_limit_text(search, name) for name in names),
                     ]
-                    for search in searches
+                    for index, search in enumerate(searches)
                 ]
         rows = [
             [
                 words.case(search.case),
-                capitalized(_condition_clause(search, words)),
+                *conditions_shown[index : index + 1],
                 _range_of_condition_text(search, words, True),
             ]
-            for search in self.searches
+            for index, search in enumerate(self.searches)
         ]
-        return (["", "condition", "is met"], rows) if len(rows) > 1 else None
+        is_met = "is met" if conditions_shown else "is true"
+        return (["", *heading, is_met], rows) if len(rows) > 1 else None
 
     def columns_by_case(self, words: Words) -> dict[str, dict[str, str]]:
         """Return the years of each condition by case, where the headline has only the first and the
@@ -474,11 +480,11 @@ class SeekResult(QuestionResult):
         for search in self.searches:
             searches_by_name.setdefault(f"{search.name}/{search.trend}", []).append(search)
         return {
-            _condition_clause(searches[0], words): {
-                words.case(search.case): with_brief_band(
-                    _range_of_condition_text(search, words, True)
-                )
-                for search in searches
+            heading_of_years(
+                _condition_clause(searches[0], words), starts=searches[0].crossings[0].starts
+            ): {
+                case_year.case: year_cell(case_year, starts=searches[0].crossings[0].starts)
+                for case_year in _years_of_cases(searches, words)
             }
             for searches in searches_by_name.values()
             if _range_of_years(searches, words)
@@ -2031,14 +2037,22 @@ def _range_of_years(searches: Sequence[ConditionSearch], words: Words) -> str:
     changes = [search.crossings[0] for search in searches]
     if len({change.starts for change in changes}) > 1:
         return ""
-    years = [
-        CaseYear(words.case(search.case), change.value, band.low, band.high, band.share_of_draws)
-        if band
-        else CaseYear(words.case(search.case), change.value, None, None, 1.0)
-        for search, change, band in zip(searches, changes, bands, strict=True)
-    ]
+    years = _years_of_cases(searches, words)
     range_text = range_of_years_text(years, searches[0].last, starts=changes[0].starts)
     return f"in all {len(searches)} cases, {range_text}"
+
+
+def _years_of_cases(searches: Sequence[ConditionSearch], words: Words) -> list[CaseYear]:
+    """Return the first change of each search, with its band if it has one."""
+    return [
+        CaseYear(words.case(search.case), search.crossings[0].value, *_band_and_share(search))
+        for search in searches
+    ]
+
+
+def _band_and_share(search: ConditionSearch) -> tuple[float | None, float | None, float]:
+    band = search.year_band
+    return (band.low, band.high, band.share_of_draws) if band else (None, None, 1.0)
 
 
 _TIME_BESIDE_BASE = late_pattern(
@@ -2131,7 +2145,9 @@ def _setting_text(search: ConditionSearch, words: Words) -> str:
     of the quantities that the study chooses among; empty without both.
     """
     settings = [setting_phrase(*path_value_unit, words) for path_value_unit in search.setting]
-    remarks = [words.case(search.case)] * search.is_one_of_cases
+    case = words.case(search.case)
+    is_named = case.casefold() in _condition_clause(search, words).casefold()
+    remarks = [case] * (search.is_one_of_cases and not is_named)
     remarks += [f"with {join_phrases(settings)}"] if settings else []
     remarks += [*_fixed_limit_phrase(search, words)]
     return f" ({', '.join(remarks)})" if remarks else ""

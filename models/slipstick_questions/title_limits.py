@@ -17,7 +17,7 @@ from slipstick.units import parse
 _QUANTITY = r"\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:%|[A-Za-z]*(?:/[A-Za-z]+)?)"
 _QUANTITY_PATTERN = late_pattern(rf"(?<![\w.]){_QUANTITY}")
 _LIMIT_PATTERN = late_pattern(
-    r"\b(?:within|at most|at least|under|below|above|less than|more than|(?:fast|slow)er than)"
+    r"\b(?:within|at most|at least|under|below|above|over|(?:less|more|\w+er) than)"
     rf" ({_QUANTITY})(?!\w)"
 )
 _WORDS_OF_STUDY = ("title", "text", "source")

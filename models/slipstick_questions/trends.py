@@ -450,7 +450,7 @@ def ended_data_text(base_year: float, last_years: Mapping[str, float]) -> str:
     the first.
 
     >>> ended_data_text(2026, {"one thread": 2021, "the wire": 2024})
-    'data end before the base year 2026: one thread (2021) and the wire (2024)'
+    'the data of these rates end before the base year 2026: one thread (2021) and the wire (2024)'
     """
     before_base_year = f"before the base year {year_text(base_year)}"
     sorted_years = sorted(last_years.items(), key=lambda item: item[1])
@@ -467,7 +467,8 @@ def ended_data_text(base_year: float, last_years: Mapping[str, float]) -> str:
             for data_title, last_year in sorted_years
         ]
     )
-    return f"data end {before_base_year}: {data_with_years}"
+    subject = "these rates" if len(sorted_years) > 1 else "this rate"
+    return f"the data of {subject} end {before_base_year}: {data_with_years}"
 
 
 def rates_outside_periods(

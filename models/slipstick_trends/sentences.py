@@ -29,8 +29,10 @@ from slipstick_questions.crossing_years import (
     CaseYear,
     crossing_band_text,
     crossing_year_text,
+    heading_of_years,
     range_of_years_text,
     with_brief_band,
+    year_cell,
 )
 from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import PARAMETER_PREFIX, ended_data_text
@@ -206,18 +208,15 @@ def _range_of_years_sentence(
     and on how uncertain these years are.
     """
     years = [
-        CaseYear(
-            _name_in_list(track, projection, words),
-            change.value,
-            change.low,
-            change.high,
-            change.part,
-        )
-        for change, track in changes
+        _year_of_case(change, _name_in_list(track, projection, words)) for change, track in changes
     ]
     last_year = float(projection.years[-1])
     range_text = range_of_years_text(years, last_year, starts=changes[0][0].starts)
     return f"{condition} in all {len(changes)} cases, {range_text}"
+
+
+def _year_of_case(change: Change, name: str) -> CaseYear:
+    return CaseYear(name, change.value, change.low, change.high, change.part)
 
 
 def condition_columns(
@@ -235,11 +234,12 @@ def condition_columns(
     cells_by_condition: dict[str, list[str]] = {}
     for track in tracks:
         for history in _conditions_in_head(track, words):
-            years_text = with_brief_band(_years_clause(history, track, projection))
-            cells = cells_by_condition.setdefault(_condition_in_words(history, words), [])
-            cells.append(years_text)
-    for condition, cells in cells_by_condition.items():
-        yield f"{condition}", cells
+            (change,) = history.crossings
+            condition = _condition_in_words(history, words)
+            heading = heading_of_years(condition, starts=change.starts)
+            cells = cells_by_condition.setdefault(heading, [])
+            cells.append(year_cell(_year_of_case(change, ""), starts=change.starts))
+    yield from cells_by_condition.items()
 
 
 def _condition_in_words(history: ConditionHistory, words: Words) -> str:
@@ -587,6 +587,9 @@ def _track_headline(track: ProjectedCase, projection: Projection, words: Words) 
         if _may_not_change(track, name, *first_and_last_index):
             is_small = isclose(first_value, last_value, rel_tol=_SMALL_CHANGE)
             verb = "hardly changes:" if is_small else f"probably {verb}"
+        if first_amount == amounts[1]:  # it changes in digits that are not shown
+            change_clauses.append(f"{words.value(name)} stays {first_amount}")
+            continue
         change_clause = f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}"
         if name == "time" and last_value < first_value:
             change_clause += _speed_clause(track.sweep, first_and_last_index)
@@ -764,7 +767,10 @@ def _dominant_sentence(track: ProjectedCase) -> str:
     first_class, *later_classes = track.dominant_classes
     if not later_classes:
         answered_in_words = " with an answer" if track.sweep.failed else ""
-        return f"{class_with_verb(first_class.name)} the most time in all years{answered_in_words}"
+        return (
+            f"{class_with_verb(first_class.name)} the most time in all years{answered_in_words},"
+            " at the stated rates"
+        )
     last_year = float(track.sweep.points[YEAR][-1])
     later_clauses = "".join(
         f", {_largest_class_phrase(dominant, last_year)}" for dominant in later_classes

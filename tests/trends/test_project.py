@@ -601,9 +601,9 @@ def test_a_year_after_the_data_starts_at_the_case_and_its_band_grows_from_the_da
         result_of(found(text), ProjectResult)
         .doubt()
         .endswith(
-            "; these rates are guesses: processors 2010 to 2020; data end before the base year "
-            "2026: processors (2020) and network adapters (2020); after that, the last rates "
-            "continue, and their bands grow"
+            "; these rates are guesses: processors 2010 to 2020; the data of these rates end"
+            " before the base year 2026: processors (2020) and network adapters (2020); after that,"
+            " the last rates continue, and their bands grow"
         )
     )
 

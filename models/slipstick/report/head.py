@@ -1091,6 +1091,8 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     clauses_text = ". ".join(map(capitalized, clause_list)) if is_long else "; ".join(clause_list)
     if not (clauses_text or answers):
         clauses_text = "measured values are as reliable as their source"
+        if questions_with_estimates:
+            clauses_text += "; what is fitted to them is an estimate"
     # A note may name the key to write; a head has none.
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses_text)
 

@@ -63,10 +63,10 @@ end."""
 
 _PHRASES_OF_WAITS = {
     "wait": "waiting for {}",
-    "lock": "waiting for the lock {}",
-    "barrier": "waiting at the barrier {}",
-    "entry": "waiting to enter the monitor {}",
-    "monitor": "work inside the monitor {}",
+    "lock": 'waiting for the lock "{}"',
+    "barrier": 'waiting at the barrier "{}"',
+    "entry": 'waiting to enter the monitor "{}"',
+    "monitor": 'work inside the monitor "{}"',
     "back off": "pauses before another try at {}",
     "given up": "services at {} that are given up",
 }
@@ -263,7 +263,7 @@ class Words:
     >>> words.quantity("technology.processors"), words.quantity("technology.wire")
     ('gain of processors', 'time of the wire')
     >>> words.value("utilization[db]"), words.component_phrase("lock:table")
-    ('utilization of db', 'waiting for the lock table')
+    ('utilization of db', 'waiting for the lock "table"')
     >>> (
     ...     words.quantity("stations.agents.servers"),
     ...     Words(member="client").quantity("population.processors"),
@@ -513,7 +513,7 @@ class Words:
 
     def component_phrase(self, label: str, useful: Sequence[str] = ()) -> str:
         """Return a phrase for a component of the account of time, such as ``waiting for the lock
-        table``; `useful` are the components of useful work, if known.
+        "table"``; `useful` are the components of useful work, if known.
 
         >>> Words().component_phrase("busy"), Words().component_phrase("busy", ["compute"])
         ('useful work', 'other work')
@@ -654,29 +654,37 @@ def asks_yes_or_no(title: str) -> bool:
     return bool(_YES_OR_NO.match(title)) and title.rstrip().endswith("?")
 
 
-_UPPER_LIMIT = late_pattern(
-    r"\b(?:(?:less|shorter|faster) than|(?:not?|never) (?:more|longer) than|in under)"
-    r"(?=\s+(\d[\d.]*\s*[A-Za-z%]*))",
-    re.IGNORECASE,
-)
-"""Words of a title that set an upper limit, as a condition with <= does."""
+_LIMITS_IN_TITLE = {
+    "<": late_pattern(
+        r"\b(?:(?:less|fewer|shorter|faster|lower) than|(?:not?|never) (?:more|longer|later|slower)"
+        r" than|(?:in )?under|below|within)(?=\s+(\d[\d.]*\s*[A-Za-z%/]*))",
+        re.IGNORECASE,
+    ),
+    ">": late_pattern(
+        r"\b(?:(?:more|longer|slower|higher|greater) than|(?:not?|never) (?:less|fewer|lower) than"
+        r"|over|above)(?=\s+(\d[\d.]*\s*[A-Za-z%/]*))",
+        re.IGNORECASE,
+    ),
+}
+"""Words of a title that set a limit, by the relation of a condition that sets it as well."""
 
 
 def may_ask_for_opposite(title: str, condition: str = "") -> bool:
     """Return whether a title has a word, such as "longer" or "helps", with which it may ask whether
-    a condition fails, or compare cases. An upper limit that the condition states as well is no such
-    word.
+    a condition fails, or compare cases. A limit that the condition states as well is no such word.
 
     >>> may_ask_for_opposite("Does it take longer than 2 s?"), may_ask_for_opposite("Does it last?")
     (True, False)
     >>> title = "Will it take less than 1 ms?"
     >>> [may_ask_for_opposite(title, text) for text in ("time <= 1 ms", "time >= 1 ms", "")]
     [False, True, True]
+    >>> may_ask_for_opposite("Does it serve more than 5 /s?", "throughput >= 5 /s")
+    False
     """
     # Only the same amount shows that the title and the condition mean the same limit.
     comparison = _COMPARISON.fullmatch(condition.strip())
-    limit = _UPPER_LIMIT.search(title)
-    if limit and comparison and comparison[2] in ("<=", "<"):
+    limit = comparison and _LIMITS_IN_TITLE[comparison[2][0]].search(title)
+    if limit and comparison:
         amount_in_condition = f"{comparison[3]}{comparison[4] or ''}"
         if limit[1].replace(" ", "") == amount_in_condition:
             title = f"{title[: limit.start()]}{title[limit.end() :]}"

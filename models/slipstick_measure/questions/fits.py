@@ -240,7 +240,13 @@ class _CheckedFit:
             self.spec.efficiency.value,
             self.goal,
         )
-        time_fits = replace(time_fits, source=self.source, truth=truth, size_path=self.spec.size)
+        time_fits = replace(
+            time_fits,
+            source=self.source,
+            truth=truth,
+            size_path=self.spec.size,
+            has_default_level="efficiency" not in self.spec.model_fields_set,
+        )
         return (
             time_fits
             if self.base_model is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from math import isclose
 from typing import NamedTuple
 
 from slipstick.late import np
@@ -54,6 +55,9 @@ class CountTime(NamedTuple):
     is_measured: bool = False
 
 
+_NO_GAIN = 0.05  # difference of a factor from 1 that amounts with intervals do not show
+
+
 class CountComparison(NamedTuple):
     """Times on two numbers of processors, at least one of them predicted.
 
@@ -96,6 +100,12 @@ class CountComparison(NamedTuple):
         if self.rate:
             comparison = f"the throughput is {factor_text} times that"
         conclusion = ", a gain that is undecided" if low <= 1.0 < high else ""
+        if conclusion and factor is not None and isclose(factor, 1.0, abs_tol=_NO_GAIN):
+            # Rounded to the digits that intervals leave, the amounts may stand in either order.
+            ends_text = f"({plain_decimal(low, 3)} to {plain_decimal(high, 3)} times)"
+            comparison = f"the program is about as fast {ends_text} as"
+            if self.rate:
+                comparison = f"the throughput is about {ends_text} that"
         amounts = " against ".join(
             f"{self._amount(count_time)}{' measured' if count_time.is_measured else ''}"
             for count_time in (self.larger, self.smaller)

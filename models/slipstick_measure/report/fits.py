@@ -340,6 +340,16 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     asked_sentences = [*([refusal.cause] if refusal else []), *first_sentences]
     asked_index = law_index + 1 if asks_how_many and law_line else 0
     sentences[asked_index:asked_index] = asked_sentences
+    level = percent(time_fits.efficiency)
+    is_asked = any(
+        text in words.title.replace(" ", "")
+        for text in (level.replace(" ", ""), f"{time_fits.efficiency:g}")
+    )
+    if time_fits.has_default_level and not is_asked:
+        index = next((index for index, text in enumerate(sentences) if level in text), None)
+        if index is not None:
+            introduced_level = f"{level} (the level where none is asked for)"
+            sentences[index] = sentences[index].replace(level, introduced_level, 1)
     return [with_noun_for_processors(sentence.rstrip("."), words) for sentence in sentences]
 
 
@@ -526,8 +536,11 @@ def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
     processors = processors_in_title[0]
     target_text = percent(time_fits.efficiency)
     name, target, sign = f"{_EFFICIENCY_NAME_PREFIX}{processors:g}]", time_fits.efficiency, 1
+    condition = f"efficiency >= {target_text.replace(' ', '')}"
     if time_fits.goal is not None and time_fits.goal.text in words.title:
         target_text = time_fits.goal.text
+        relation = ">=" if time_fits.goal.time is None else "<="
+        condition = f"time {relation} {target_text.replace(' ', '')}"
         name, target, sign = (
             f"{_TIME_NAME_PREFIX}{processors:g}]",
             time_fits.goal.time_on(processors),
@@ -548,7 +561,7 @@ def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
     )
     # The same words as in the headline, which is left out then.
     sentence = _prediction_text(time_fits, processors)
-    return TitleAnswer(verdict_text, sentence, replaces_headline=False)
+    return TitleAnswer(verdict_text, sentence, replaces_headline=False, condition=condition)
 
 
 def comparison_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:

@@ -162,7 +162,7 @@ def traces_headline(views_by_title: Mapping[str, TraceViews], words: Words) -> s
         or not (all(wait_kinds) and loses_most_to_wait)
     ):
         return ""
-    cause = words.component_phrase(f"{wait_kinds.pop()}:").strip()
+    cause = words.component_phrase(f"{wait_kinds.pop()}:").removesuffix(' ""').strip()
     members_text = f" of {words.member_count(processor_counts.pop())}"
     clauses = [
         f"{plain_decimal(wait, 3)}{members_text * (index == 0)} for {title}"
@@ -203,7 +203,7 @@ def _brief_cause(name: str) -> str:
     """Return the cause of lost time in words, the name of a function shortened.
 
     >>> _brief_cause("lock:door"), _brief_cause("Condition.wait_for (synchronize.py:306)")
-    ('waiting for the lock door', 'Condition.wait_fo...')
+    ('waiting for the lock "door"', 'Condition.wait_fo...')
     """
     return NO_WORDS.component_phrase(name) if _is_wait(name) else _shortened_name(name)
 

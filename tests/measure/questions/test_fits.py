@@ -462,7 +462,8 @@ def test_a_largest_speedup_is_told_only_if_the_laws_that_describe_the_rows_agree
     first, *_ = result_of(results, FitsResult).headline(Words(title=results.title))
     assert first == (
         "up to 17 nodes (17 to 18), by the fit of the universal scalability law, for an efficiency"
-        " of at least 75 %. Beyond 24 nodes, the extrapolation is uncertain: at 48 nodes, the"
+        " of at least 75 % (the level where none is asked for). Beyond 24 nodes, the extrapolation"
+        " is uncertain: at 48 nodes, the"
         f" interval is {low:.4g} s to {high:.4g} s, though the laws that describe the rows give"
         f" {spread[0]:.4g} s to {spread[1]:.4g} s"
     )

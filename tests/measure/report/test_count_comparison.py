@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from slipstick.answer import Answer, Value
-from slipstick.results.words import Words
+from slipstick.results.words import Words, may_ask_for_opposite
 from slipstick_measure.report.count_comparison import comparison_in_title
-from slipstick_measure.report.fits import comparison_verdict, fit_headline
-from slipstick_measure.results import Fitting
+from slipstick_measure.report.fits import comparison_verdict, fit_headline, fit_verdict
+from slipstick_measure.results import Fitting, TimeGoal
 
 WORDS = Words(title="Is it worth asking for 64 ranks in place of 16?", member="rank")
 
@@ -76,3 +76,56 @@ def test_a_gain_within_the_interval_is_undecided(high: float, is_undecided: bool
 )
 def test_other_titles_compare_nothing(changed: Fitting, title: str) -> None:
     assert comparison_in_title(changed, title) is None
+
+
+def test_a_factor_near_one_is_no_order_of_amounts() -> None:
+    """Of 18 s the prediction 17.8 s, rounded to what its interval leaves, is 18 s as well."""
+    times = {"time[64]": Value(17.8, "s", 9.0, 30.0)}
+    made = replace(fitting(), answers=(Answer("usl", "fit", times),))
+    comparison = comparison_in_title(made, WORDS.title)
+    assert comparison is not None
+    assert comparison.sentence(WORDS).startswith(
+        "on 64 ranks the program is about as fast (0.6 to 2 times) as on 16, a gain that is"
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_answered"),
+    [
+        ("at most", True),
+        ("less than", True),
+        ("under", True),
+        ("below", True),
+        ("within", True),
+        ("no more than", True),
+        ("never longer than", True),
+        ("more than", False),
+        ("over", False),
+        ("above", False),
+    ],
+)
+def test_all_words_of_a_longest_time_are_read_alike(limit: str, is_answered: bool) -> None:
+    words = Words(title=f"Does a run on 64 ranks take {limit} 10 s?", member="rank")
+    verdict = fit_verdict(replace(fitting(), goal=TimeGoal("10 s", 10.0)), words)
+    assert verdict is not None
+    assert verdict.word.startswith("Yes")
+    assert may_ask_for_opposite(words.title, verdict.condition) != is_answered
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_answered"),
+    [("at least", True), ("more than", True), ("over", True), ("above", True), ("under", True)],
+)
+def test_all_words_of_a_least_throughput_are_read_alike(limit: str, is_answered: bool) -> None:
+    title = f"Do 64 ranks complete {limit} 5 /s?"
+    assert may_ask_for_opposite(title, "throughput >= 5 /s") != is_answered
+
+
+def test_a_level_that_nobody_asked_for_is_introduced_as_such() -> None:
+    finding = "Measured: efficiency falls below 75 % between p = 8 (80 %) and p = 16 (60 %)."
+    made = replace(fitting(), findings=(finding,), has_default_level=True)
+    sentence = "measured efficiency falls below 75 % (the level where none is asked for) between"
+    for is_asked in (False, True):
+        title = "How far at 75%?" if is_asked else "How far?"
+        headline = fit_headline(made, Words(title=title, member="rank"))
+        assert any(text.startswith(sentence) for text in headline) != is_asked
