@@ -1052,6 +1052,7 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
             nodes[::-1],
         )  # rising rates are falling times of a byte
     places = _rising_places(axis_values, study, location)
+    are_consecutive = all(after - before == 1 for before, after in pairwise(places))
     node_by_place = dict(zip(places, nodes, strict=True))
     has_places_only = spec.step is not None or is_whole
     search_along = partial(
@@ -1079,7 +1080,7 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
         path,
         axis.unit,
         base_there=base_there,
-        has_whole_numbers=is_whole and bool(np.all(np.diff(places) == 1)),
+        has_whole_numbers=is_whole and are_consecutive,
         setting=tuple(_chosen_elsewhere(path, varied.case, study)),
         is_one_of_cases=len(study.cases) > 1 and len(spec.cases) == 1,
         asked_names=tuple(study.spec.answer),
