@@ -97,6 +97,16 @@ def test_a_few_further_cases_of_a_search_are_shown_and_many_are_counted(
     assert result.has_further_answers == bool(unshown)
 
 
+@pytest.mark.parametrize(
+    ("means", "ending"),
+    [("HDR halves the time", " along an edge"), ("the time halves", " along an edge (HDR)")],
+)
+def test_a_case_that_the_condition_names_is_not_told_again(means: str, ending: str) -> None:
+    search = replace(SEARCH, means=means, is_one_of_cases=True)
+    (sentence,) = SeekResult((search,)).headline(WORDS)
+    assert sentence.endswith(f"386 or more cells{ending}")
+
+
 def test_of_many_years_with_bands_the_sentence_has_the_range_and_a_table_has_all() -> None:
     years_and_shares = {"A": (2021, 0.789), "B": (2028, 0.664), "C": (2014, 0.875)}
 

@@ -179,6 +179,19 @@ def test_a_case_without_an_answer_has_nothing_to_rank(tmp_path: Path) -> None:
     assert result.sentences() == [f"base: {sentence}"]
 
 
+@pytest.mark.parametrize(("count", "shown"), [(3, 3), (4, 4), (6, 4)])
+def test_the_head_has_the_best_change_of_a_few_cases(
+    count: int, shown: int, tmp_path: Path
+) -> None:
+    (tmp_path / "model.yaml").write_text(activity("{name: work, delay: 9 ms}"))
+    found = ranking(tmp_path, "rank: {}", base=f"{{model: {tmp_path}/model.yaml}}")
+    rankings = tuple(replace(found, case=f"case {number}") for number in range(count))
+    result = RankResult(rankings)
+    head = result.headline(NO_WORDS)
+    assert [line.partition(":")[0] for line in head] == [f"case {n}" for n in range(shown)]
+    assert result.has_further_answers == (shown < count)
+
+
 def test_changes_that_save_the_same_are_said_to(tmp_path: Path) -> None:
     (tmp_path / "model.yaml").write_text(
         "queueing-network: 1\nclasses: {jobs: {population: 4, think_time: 1 s}}\n"
