@@ -233,7 +233,7 @@ def _values_compared(answer: Answer, reference_answer: Answer | None = None) -> 
     return next((names for names in names_by_kind if names), shared_names[:1])
 
 
-def _compare_answers(answer: Answer, reference: Answer) -> _Comparison:
+def _compare_answers(answer: Answer, reference: Answer) -> _AnswerComparison:
     """Compare an answer with the reference at the value that differs most."""
     value_names = [
         value_name
@@ -241,7 +241,9 @@ def _compare_answers(answer: Answer, reference: Answer) -> _Comparison:
         if reference.values[value_name].value is not None
     ]
     if not value_names:
-        return _Comparison(f"{answer.method} gives nothing that {reference.method} gives", None)
+        return _AnswerComparison(
+            f"{answer.method} gives nothing that {reference.method} gives", None
+        )
     comparisons = [
         _comparison_of_value(
             answer, reference, answer.values[value_name], reference.values[value_name]
@@ -262,7 +264,7 @@ def _compare_answers(answer: Answer, reference: Answer) -> _Comparison:
     return comparison._replace(sentence=sentence)
 
 
-class _Comparison(NamedTuple):
+class _AnswerComparison(NamedTuple):
     """A sentence on a value and its reference, whether the value keeps its promise (None if it has
     none, or the reference cannot tell), and the relative difference.
     """
@@ -274,19 +276,19 @@ class _Comparison(NamedTuple):
 
 def _comparison_of_value(
     answer: Answer, reference: Answer, value: Value, reference_value: Value
-) -> _Comparison:
+) -> _AnswerComparison:
     """Compare a value with the same value of the reference."""
     assert reference_value.value is not None
     if value.value is None:
-        return _Comparison(
+        return _AnswerComparison(
             *_sentence_on_bounds(answer.method, value, reference.method, reference_value)
         )
     difference = _relative_difference(value.value, reference_value.value)
     if difference == 0:
         sentence = f"{answer.method} and {reference.method} agree exactly"
-        return _Comparison(sentence, agrees=True)
+        return _AnswerComparison(sentence, agrees=True)
     half_widths_off = _distance_in_half_widths(value.value, reference_value)
-    return _Comparison(
+    return _AnswerComparison(
         *_sentence_on_difference(answer, reference, difference, half_widths_off), difference
     )
 
