@@ -33,6 +33,7 @@ from hypothesis import settings
 from slipstick.report.formatting import WIDTH
 from slipstick_compiled.kernel import CompiledKernel
 from slipstick_pictures.look import save_figure
+from tests.clocks import CLOCKS
 from tests.examples import examples, most_cases, tried_cases
 
 if TYPE_CHECKING:
@@ -46,13 +47,6 @@ os.environ["COLUMNS"] = str(WIDTH)  # as without a terminal, also where the test
 gc.set_threshold(
     50_000, 20, 20
 )  # as the command line sets it: 11,000 collected tests stay, and are searched for cycles
-
-CLOCKS = (
-    "slipstick.limits.monotonic",
-    "slipstick.limits.thread_time",
-    "slipstick.study.engine.monotonic",
-)
-"""The clocks that the package looks at."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -32,6 +32,7 @@ from slipstick.expression.tape import Tape
 from slipstick.late import np
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 from tests.agreement import HEADS
+from tests.clocks import standing_clocks
 from tests.every_step import every_model
 from tests.measure.damage import damaged
 from tests.measure.data import SAMPLES
@@ -130,7 +131,7 @@ def outcome(name: str, folder: Path) -> Outcome:
     folder : the present folder, which is empty; files are put there
     """
     kind, _, rest = name.partition(" | ")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), standing_clocks():
         warnings.simplefilter("ignore")  # as the command line does; tests make errors of warnings
         return _KINDS[kind](rest, folder)
 
