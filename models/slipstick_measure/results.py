@@ -149,7 +149,7 @@ class Fitting:
     truth : the time that is known, by processors [s]; of made-up data only
     laid : the model whose values are laid over the base of the study
     efficiency : what the largest number of processors keeps, and the size needed gives [1]
-    has_default_level : whether nobody asked for this efficiency
+    has_default_level : this efficiency is the default, not one that was asked for
     goal : the time or the throughput that is wanted; None without one
     findings : sentences on what the measured rows say by themselves
     has_law : whether a law describes the rows
