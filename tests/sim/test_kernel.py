@@ -8,10 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from slipstick.sim.deadlock import lock_cycle
+from slipstick.sim.plain.event_loop import EventLoop, Token
 from slipstick.sim.plain.kernel import Kernel
+from slipstick.sim.plain.stations import Fcfs
 from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime
-from slipstick.sim.plan.plan import Op, Plan, Where
+from slipstick.sim.plan.plan import Op, Plan, StationPlan, Where
 from slipstick.sim.run import can_compile, is_loaded
 from tests.compiling import compile_loops
 from tests.sim.stories import Story, constant, story
@@ -355,3 +357,18 @@ def test_the_code_that_workers_share_is_compiled() -> None:
     """Where `tests.compiling` fails, each process that runs tests compiles the loops again."""
     compile_loops()
     assert is_loaded() or not can_compile()
+
+
+def test_a_service_that_a_limit_cuts_leaves_no_work_behind() -> None:
+    """Customers who choose the station by its work see the time that is left to the limit."""
+    station = Fcfs(EventLoop(), StationPlan("app", servers=2))
+    station.add_work(5.0)
+    station.present_count = 1
+    station.add_work(3.0)
+    token = Token(0, 0, [], [], patience=1.0, booked_until=2.0)
+    assert station.limit_service(token, 5.0, now=2.25) == 0.75
+    assert token.is_cut
+    assert station.requested_work == pytest.approx(0.75 + 3.0)
+    station.present_count = 2
+    station.counted_until = 2.25
+    assert station.work_per_server(2.25) == pytest.approx((0.75 + 3.0) / 2)

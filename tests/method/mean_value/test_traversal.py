@@ -42,6 +42,24 @@ def test_more_branches_than_servers_and_fewer() -> None:
     assert time_of(fork(*branches), 1, pool=Station(8)) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("servers", "branch_count", "rest"), [(2, 6, 3.0), (3, 9, 4.0)])
+def test_the_spread_of_works_at_several_servers_lengthens_what_waits_for_them(
+    servers: int, branch_count: int, rest: float
+) -> None:
+    """Works are spread as their mean at a server is; the spread of the last one is left out, so
+    that the time is at most 4 % short, and never too long.
+    """
+    works = np.random.default_rng(7).exponential(size=(100_000, branch_count))
+    ends = np.zeros((len(works), servers))
+    for work in works.T:
+        ends[np.arange(len(works)), ends.argmin(axis=1)] += work
+    expected_time = np.maximum(ends.max(axis=1), rest).mean()
+    branches = [service("pool", 1.0, name=f"ask{k}", scv=1.0) for k in range(branch_count)]
+    cycle = fork(fork(*branches), delay(rest, name="rest"))
+    time = time_of(cycle, 1, pool=Station(servers))
+    assert 0.96 * expected_time < time < expected_time
+
+
 def test_branches_that_come_back_to_one_station_wait_for_its_last_services() -> None:
     # Both ask by turns at 0 and 1, come back at 5, and one waits for the other's 3.
     def branch(name: str) -> Activity:
