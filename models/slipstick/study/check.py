@@ -150,8 +150,7 @@ def _check_models(
 
         # Building is checked against the study's own limits of cost, as when it runs.
         with with_limits((study_spec := cast("StudySpec", spec)).limits.costs):
-            study = read_study(study_spec, tree, library)
-            cases = study.cases
+            cases = read_study(study_spec, tree, library).cases
             # What these questions choose replaces values that need not be possible.
             replaced_cases = {
                 case
@@ -166,15 +165,6 @@ def _check_models(
                 inputs, built_model = build_once(settings, library)
                 check_requirements(inputs, built_model, (tree, case_path))
                 notes += [f"{case}: {note}" for note in _excess_notes(built_model)]
-            for name, plan in study.plans.items():
-                excesses = [
-                    note
-                    for group in plan.groups
-                    for note in group.notes
-                    if isinstance(note, MoreProcessors)
-                ]
-                largest_excesses = sorted(excesses, key=lambda excess: excess.used)[-1:]
-                notes += [f"{name}: {note}" for note in largest_excesses]
     elif kind != "workload":
         inputs = resolve({"model": reference}, library)
         built_model = build(inputs)
