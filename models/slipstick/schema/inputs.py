@@ -837,8 +837,14 @@ class ModelShape:
 
         if not isinstance(self.model, Model):
             return 0.0
-        numbers = {path: value for path, value in values.items() if isinstance(value, float)}
-        present = substitute(self.model.population.present, numbers)
+        processors = self.model.population.present
+        own_numbers = {entry.name: entry.value for entry in parameters(processors)}
+        numbers = {
+            path: value
+            for path, value in {**own_numbers, **values}.items()
+            if isinstance(value, float)
+        }
+        present = substitute(processors, numbers)
         if isinstance(present, Number):
             return present.value
         tape = Tape([present])
