@@ -106,7 +106,7 @@ def test_lock_diagnosis_by_the_recursion_over_threads() -> None:
     parse, update = found["parameters.parse"], found["parameters.update"]
     for name, demands in {
         "base": [update],
-        "half-as-long": [4e-6],
+        "half-as-long": [update / 2],
         "four-tables": [update / 4] * 4,
     }.items():
         threads = column("lock-diagnosis", "population.processors", "threads", name)
