@@ -25,12 +25,9 @@ ABSOLUTE, OF_EACH = 3e-6, 1e-8
 """Tolerances of a checksum: of all, and for each number."""
 MOST_IN_A_GROUP = 14
 WORDS_THAT_DIFFER = {
-    "fit | strong | 7 | fit t.csv --scaling weak --at 64",
     "file | tests/shelf/load-tests/fio-one-at-a-time.json | 2 | measured {file} --json",
 }
-"""Inputs whose words follow from rounding (the order of two equal families), or from the message of
-another library (of a release of Python's JSON).
-"""
+"""Inputs whose words follow from the message of another library (of a release of Python's JSON)."""
 
 
 def read_record(path: Path) -> dict[str, Outcome]:
