@@ -23,7 +23,7 @@ operator or number that the others do not.
 """
 ABSOLUTE, OF_EACH = 3e-6, 1e-8
 """Tolerances of a checksum: of all, and for each number."""
-MOST_IN_A_GROUP = 14
+MOST_IN_A_GROUP = 24
 WORDS_THAT_DIFFER = {
     "file | tests/shelf/load-tests/fio-one-at-a-time.json | 2 | measured {file} --json",
 }
