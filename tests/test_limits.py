@@ -21,6 +21,7 @@ from slipstick.limits import (
     ANNOUNCED,
     LIMITS,
     WorkPace,
+    announcing_progress,
     check_cost,
     given_limits,
     with_limits,
@@ -81,6 +82,24 @@ def test_work_in_parts_tells_its_length_once_by_the_pace_without_the_first_part(
     finally:
         ANNOUNCE.reset(token)
     assert told == ["this: about 23 s of processor time"]  # 3 s, and 100 parts more at 5 a second
+
+
+def test_points_that_are_reported_tell_how_long_all_of_them_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    token, now = ANNOUNCE.set(told.append), iter([0.0, 2.0, 4.0])
+    monkeypatch.setattr("slipstick.limits.thread_time", lambda: next(now))
+    reported: list[int] = []
+    try:
+        report_solved = announcing_progress(110, "110 points are solved", reported.append)
+        report_solved(4)
+        report_solved(6)
+    finally:
+        ANNOUNCE.reset(token)
+    # 4 s for 10 points, and 100 points more at 6 in 2 s.
+    assert told == ["110 points are solved: about 37 s of processor time"]
+    assert reported == [4, 6]
 
 
 def test_points_that_take_long_tell_how_long_without_those_kept_of_an_earlier_run(

@@ -305,6 +305,14 @@ for simulation, or allow more with --limit states=2.1e+06 (limits: in a study, l
         )
 
 
+Progress = Callable[[int], object]
+"""A function that is called with the number of points solved since its last call."""
+
+
+def ignore_progress(point_count: int) -> None:
+    """Do nothing; this is the progress function where no progress is shown."""
+
+
 class WorkPace:
     """The pace of work done in parts; halfway to `ANNOUNCED` it announces work that may take
     longer.
@@ -354,6 +362,27 @@ class WorkPace:
         )
         if (announce := ANNOUNCE.get()) is not None and seconds > ANNOUNCED:
             announce(f"{work_in_words}: about {seconds:,.0f} {self._unit}")
+
+
+def announcing_progress(
+    point_count: int,
+    work_in_words: str,
+    progress: Progress = ignore_progress,
+    counts_wall_time: bool = False,
+) -> Progress:
+    """Return a progress function that also announces how long all points take, by the pace of those
+    solved so far.
+    """
+    work_pace = WorkPace(counts_wall_time)
+    solved_count = 0
+
+    def report(new_point_count: int) -> None:
+        nonlocal solved_count
+        solved_count += new_point_count
+        progress(new_point_count)
+        work_pace.check(solved_count, point_count, work_in_words)
+
+    return report
 
 
 def too_many_message(name: str, counted_things: str, alternatives: str) -> str:

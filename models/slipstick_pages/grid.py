@@ -15,6 +15,7 @@ from scipy.interpolate import RegularGridInterpolator
 from slipstick.answer import Answer
 from slipstick.expression.nodes import COUNT, Parameter
 from slipstick.late import Array, np
+from slipstick.limits import Progress, announcing_progress, ignore_progress
 from slipstick.method.answers import CompiledModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, Permits, Station
@@ -82,11 +83,16 @@ class GridForm:
         default_factory=dict
     )
 
-    def columns(self, columns_by_input: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the answers at aligned points by column; NaN at points without an answer."""
+    def columns(
+        self, columns_by_input: Mapping[str, Array], report_solved: Progress = ignore_progress
+    ) -> dict[str, Array]:
+        """Return the answers at aligned points by column; NaN at points without an answer.
+
+        Each number of points that is solved is reported.
+        """
         structure_names = [name for name in columns_by_input if name in self.structures]
         if not structure_names:
-            return _answer_columns(self.form, columns_by_input)
+            return _answer_columns(self.form, columns_by_input, report_solved)
         point_count = len(next(iter(columns_by_input.values())))
         # A model is compiled for each combination, since these numbers shape it.
         counts_by_point = np.array([columns_by_input[name] for name in structure_names]).T.astype(
@@ -97,6 +103,7 @@ class GridForm:
             row_indices = np.flatnonzero((counts_by_point == structure_counts).all(axis=1))
             form = self._compiled_model(structure_names, structure_counts)
             if form is None:
+                report_solved(len(row_indices))
                 continue
             columns_of_other_inputs = {
                 name: column[row_indices]
@@ -107,7 +114,9 @@ class GridForm:
                 (
                     row_indices,
                     _answer_columns(
-                        form, columns_of_other_inputs or {"": np.zeros(len(row_indices))}
+                        form,
+                        columns_of_other_inputs or {"": np.zeros(len(row_indices))},
+                        report_solved,
                     ),
                 )
             )
@@ -134,27 +143,24 @@ class GridForm:
         return self.form.points({name: np.array([value])}).answer(0, shares=False).refusal
 
 
-def _answer_columns(form: CompiledModel, columns_by_input: Mapping[str, Array]) -> dict[str, Array]:
+def _answer_columns(
+    form: CompiledModel, columns_by_input: Mapping[str, Array], report_solved: Progress
+) -> dict[str, Array]:
     """Return the columns of a compiled model at aligned points, solved in blocks."""
     point_count = len(next(iter(columns_by_input.values())))
     columns_of_known_inputs = {name: column for name, column in columns_by_input.items() if name}
     if not columns_of_known_inputs:
         answer_columns = form.points({}).columns()
+        report_solved(point_count)
         return {
             name: np.broadcast_to(column, (point_count,)) for name, column in answer_columns.items()
         }
-    return join_columns(
-        point_count,
-        (
-            (
-                block,
-                form.points(
-                    {name: column[block] for name, column in columns_of_known_inputs.items()}
-                ).columns(),
-            )
-            for block in form.blocks(columns_of_known_inputs, point_count)
-        ),
-    )
+    indices_and_columns = []
+    for block in form.blocks(columns_of_known_inputs, point_count):
+        block_columns = {name: column[block] for name, column in columns_of_known_inputs.items()}
+        indices_and_columns.append((block, form.points(block_columns).columns()))
+        report_solved(len(next(iter(block_columns.values()))))
+    return join_columns(point_count, indices_and_columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +188,20 @@ class AnswerGrid:
         """
         test_points = self._test_points(sliders)
         exact_columns: dict[str, Array] = {}
-        for node_count in _NODES_PER_AXIS[:1] if self.is_costly else _NODES_PER_AXIS:
+        node_counts = _NODES_PER_AXIS[:1] if self.is_costly else _NODES_PER_AXIS
+        most_points = _TEST_POINTS + sum(node_count ** len(sliders) for node_count in node_counts)
+        report_solved = announcing_progress(
+            most_points, f"the grid of the page has at most {most_points:,} points"
+        )
+        for node_count in node_counts:
             log_nodes = [
                 np.log(_axis_nodes(slider, node_count, self.form.structures)) for slider in sliders
             ]
             node_values = [np.exp(axis.ravel()) for axis in np.meshgrid(*log_nodes, indexing="ij")]
-            columns_at_nodes = self._columns_at(sliders, node_values)
+            columns_at_nodes = self._columns_at(sliders, node_values, report_solved)
             if not np.isfinite(columns_at_nodes.get(self.quantity, np.full(1, np.nan))).all():
                 return {}
-            exact_columns = exact_columns or self._columns_at(sliders, test_points)
+            exact_columns = exact_columns or self._columns_at(sliders, test_points, report_solved)
             output_names = [
                 name for name in self.outputs if np.isfinite(columns_at_nodes[name]).all()
             ]
@@ -233,14 +244,17 @@ class AnswerGrid:
         }
 
     def _columns_at(
-        self, sliders: Sequence[Slider], slider_columns: Sequence[Array]
+        self,
+        sliders: Sequence[Slider],
+        slider_columns: Sequence[Array],
+        report_solved: Progress,
     ) -> dict[str, Array]:
         """Return the answers at points, given by the value of each slider."""
         columns_by_input = {
             slider.name: column.round() if slider.whole else column
             for slider, column in zip(sliders, slider_columns, strict=True)
         }
-        return self.form.columns(columns_by_input)
+        return self.form.columns(columns_by_input, report_solved)
 
     def _test_points(self, sliders: Sequence[Slider]) -> list[Array]:
         """Return random points between the ends of the sliders, with a fixed seed, at which

@@ -12,6 +12,7 @@ import sys
 from base64 import b64encode
 from dataclasses import asdict, replace
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ from slipstick.expression.nodes import (
 from slipstick.expression.operators import OPERATORS
 from slipstick.expression.special import real_power
 from slipstick.expression.tape import Tape
+from slipstick.limits import ANNOUNCE
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.methods import form_of
 from slipstick.model.activity import delay, service
@@ -759,6 +761,25 @@ def test_a_model_that_is_costly_is_computed_at_fewer_points(
         assert grid is not None
         assert grid["error"] < 0.02
         assert nodes in [len(axis["nodes"]) for axis in grid["axes"]]
+
+
+@pytest.mark.turns(4)
+def test_a_grid_that_takes_long_is_announced_with_its_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds = count(0.0)
+    monkeypatch.setattr("slipstick.limits.thread_time", lambda: next(seconds))
+    announcements: list[str] = []
+    token = ANNOUNCE.set(announcements.append)
+    try:
+        live_model(
+            {"model": read_value("central-server", "model")},
+            wanted_inputs=["stations.slow.servers"],
+        )
+    finally:
+        ANNOUNCE.reset(token)
+    # 13 and 25 nodes at most, and 100 points at which the grid is tested, on two axes.
+    assert [text for text in announcements if "894 points" in text]
 
 
 @pytest.mark.turns(5)

@@ -36,16 +36,22 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slipstick.errors import InputError, SlipstickError, import_optional
-from slipstick.limits import ONE_THREAD, WorkPace, announcing_for, given_limits, with_limits
+from slipstick.limits import (
+    ONE_THREAD,
+    Progress,
+    announcing_for,
+    announcing_progress,
+    given_limits,
+    ignore_progress,
+    with_limits,
+)
 from slipstick.study.points import (
     Block,
     PointBlock,
-    Progress,
     ReplicationBlock,
     SolvableModel,
     SolvedBlock,
     engine_versions,
-    ignore_progress,
     solve_block,
 )
 
@@ -211,9 +217,13 @@ class Engine:
             if block_number not in result_by_number
         ]
         # Points from the store took no time and would make the pace look faster.
-        progress = _with_pace(
+        remaining_count = sum(all_blocks[number].count for number in remaining_block_numbers)
+        # Time on the clock, since several workers solve at once.
+        progress = announcing_progress(
+            remaining_count,
+            f"{remaining_count:,} points are solved",
             progress,
-            sum(all_blocks[block_number].count for block_number in remaining_block_numbers),
+            counts_wall_time=True,
         )
         block_numbers_here = (
             remaining_block_numbers
@@ -387,23 +397,6 @@ class Engine:
             else:
                 self._executor, self._worker_count, self._close_cluster = _dask_executor(self.on)
         return self._executor, self._worker_count
-
-
-def _with_pace(progress: Progress, point_count: int) -> Progress:
-    """Return a progress function that also announces how long all points take, by the pace of those
-    solved so far.
-    """
-    # Time on the clock, since several workers solve at once.
-    work_pace = WorkPace(counts_wall_time=True)
-    solved_count = 0
-
-    def report(new_point_count: int) -> None:
-        nonlocal solved_count
-        solved_count += new_point_count
-        progress(new_point_count)
-        work_pace.check(solved_count, point_count, f"{point_count:,} points are solved")
-
-    return report
 
 
 def _mpi_executor() -> tuple[Executor, int]:

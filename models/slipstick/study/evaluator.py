@@ -11,6 +11,7 @@ from slipstick.answer import OVERHEAD, REDUCTION, Answer, Value, zero_if_roundin
 from slipstick.errors import did_you_mean
 from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
+from slipstick.limits import Progress, ignore_progress
 from slipstick.method.names import AnswerNames
 from slipstick.results.sweep import PointTable
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, build_once
@@ -19,10 +20,8 @@ from slipstick.schema.text import canonical
 from slipstick.study.points import (
     WHOLE,
     PointBlock,
-    Progress,
     SolvableModel,
     SolvedBlock,
-    ignore_progress,
     overhead,
 )
 

@@ -9,7 +9,7 @@ everything that it depends on is the same.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from hashlib import sha256
@@ -37,14 +37,6 @@ COLUMNS, BRIEF, WHOLE = "columns", "brief", "whole"
 """The kinds of results that are requested of a block: all columns, the first quantity alone, or the
 whole answer of a case.
 """
-
-Progress = Callable[[int], object]
-"""A function that is called with the number of points solved since its last call."""
-
-
-def ignore_progress(point_count: int) -> None:
-    """Do nothing; this is the progress function where no progress is shown."""
-
 
 _QUANTILE_PREFIXES = ("response_time_quantile[", "within_target[")
 _LIBRARIES = ("numpy", "scipy", "numba")

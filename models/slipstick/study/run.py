@@ -30,7 +30,7 @@ from slipstick.answer import ANSWERED, Answer, unit_of
 from slipstick.errors import AbsentValue, ModelError, NoAnswerError, Problem, SpecError
 from slipstick.extensions import code_hash
 from slipstick.late import np
-from slipstick.limits import announcing_for, with_limits
+from slipstick.limits import Progress, announcing_for, ignore_progress, with_limits
 from slipstick.method.names import is_transient, name_of_first_quantity
 from slipstick.model.system import need_model
 from slipstick.results.sweep import Axis, Sweep, split_name
@@ -75,7 +75,6 @@ from slipstick.study.evaluator import (
     unknown_value_message,
     with_overheads,
 )
-from slipstick.study.points import Progress, ignore_progress
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.sweep import SweepPlan, check_sweep, plan_sweep, solve_plan
 from slipstick.study.uncertain import with_intervals

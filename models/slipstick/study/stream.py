@@ -15,7 +15,8 @@ from typing import Any
 from slipstick.errors import ModelError, import_optional
 from slipstick.files import replacement_file
 from slipstick.late import NDArray, np
-from slipstick.study.points import Progress, SolvableModel, ignore_progress
+from slipstick.limits import Progress, ignore_progress
+from slipstick.study.points import SolvableModel
 
 Array = NDArray[Any]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slipstick.answer import OVERHEAD, Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.late import Array, NDArray, np
+from slipstick.limits import Progress, ignore_progress
 from slipstick.method.names import is_transient
 from slipstick.results.sweep import Axis, PointTable, Sweep, join_columns, split_name
 from slipstick.schema.inputs import (
@@ -37,10 +38,8 @@ from slipstick.study.points import (
     BRIEF,
     COLUMNS,
     PointBlock,
-    Progress,
     SolvableModel,
     SolvedBlock,
-    ignore_progress,
 )
 from slipstick.study.uncertain import interval_ends
 
