@@ -26,6 +26,10 @@ FAR_OFF = 0.15
 a tenth is said not to describe them."""
 
 
+_ENDS = r"(?: \([^)]*\))?"
+"""An interval in brackets behind a number."""
+
+
 def drawn_truth(chance: random.Random) -> Callable[[float], float]:
     """Draw the time on p processors of a program that saturates a resource."""
     work, limit = 10 ** chance.uniform(0, 3), chance.uniform(2, 40)
@@ -121,7 +125,9 @@ def _of_law(sentence: str, every: np.ndarray, law: np.ndarray, efficiency: float
         most = every[short[0]] - 1 if len(short) else every[-1]
         if float(hit[1]) != max(most, 1.0):
             yield f"{sentence}\n  up to p = {most}"
-    if hit := re.search(r"Speed-up (is at most|still rises, to) ([\d.]+), at (\d+)", sentence):
+    if hit := re.search(
+        r"Speed-up (is largest,|still rises, to) ([\d.]+)(?: \([^)]*\))?, at (\d+)", sentence
+    ):
         at = float(hit[3])
         if abs(speedup[int(at) - 1] / float(hit[2]) - 1) > 0.006:
             yield f"{sentence}\n  there it is {speedup[int(at) - 1]}"
@@ -129,26 +135,33 @@ def _of_law(sentence: str, every: np.ndarray, law: np.ndarray, efficiency: float
             yield f"{sentence}\n  at p = {every[speedup.argmax()]} it is {speedup.max()}"
         if ("still" in hit[1]) != (at == every[-1]):
             yield f"{sentence}\n  the last is {every[-1]}"
-    if hit := re.search(r"Speed-up is at most ([\d.]+), reached with (\d+)", sentence):
+    if hit := re.search(
+        r"Speed-up levels off at ([\d.]+)(?: \([^)]*\))?; 95 % of it is reached with (\d+)",
+        sentence,
+    ):
         at, most = int(hit[2]), speedup.max()
-        is_first = speedup[at - 1] >= 0.995 * most * (1 - 1e-9) > speedup[at - 2]
-        if not is_first or speedup[at:].min() < 0.995 * most * (1 - 1e-9):
+        is_first = speedup[at - 1] >= 0.95 * most * (1 - 1e-9) > speedup[at - 2]
+        if not is_first or speedup[at:].min() < 0.95 * most * (1 - 1e-9):
             yield f"{sentence}\n  the speed-ups are {speedup}"
         if abs(most / float(hit[1]) - 1) > 0.006:
             yield f"{sentence}\n  at p = {every[speedup.argmax()]} it is {most}"
-    hit = re.search(r"Fastest at (\d+) processors?, in", sentence)
+    hit = re.search(rf"Fastest at (\d+) processors?{_ENDS}, in", sentence)
     if hit and law.min() < law[int(hit[1]) - 1] * (1 - 1e-6):
         yield f"{sentence}\n  it is fastest at {every[law.argmin()]}"
 
 
 def _of_truth(sentence: str, truth: Callable[[float], float], numbers: list[int]) -> Iterator[str]:
     """Compare the largest speed-up and the efficient processors with the true times of the rows."""
-    if hit := re.search(r"Speed-up (?:is at most|still rises, to) ([\d.]+), ", sentence):
+    if hit := re.search(
+        r"Speed-up (?:is largest,|still rises, to) ([\d.]+)(?: \([^)]*\))?, ", sentence
+    ):
         most = max(truth(1) / truth(p) for p in range(1, numbers[-1] + 1))
         if numbers[0] == 1 and most > float(hit[1]) * (1 + FAR_OFF):
             yield f"{sentence}\n  within the rows the truth has {most}"
     if hit := re.search(
-        r"Fastest at (\d+) processors?, in|at (\d+) processors?, in .*, the least time", sentence
+        rf"Fastest at (\d+) processors?{_ENDS}, in"
+        rf"|at (\d+) processors?{_ENDS}, in .*, the least time",
+        sentence,
     ):
         at = int(hit[1] or hit[2])
         best = min(range(1, numbers[-1] + 1), key=truth)

@@ -266,14 +266,21 @@ class FitSpec(QuestionSpec):
         None, description=("number of cycles of the base in the measured work"), ge=1
     )
     at: Annotated[list[Processors], Distinct] = Field(
-        [], description=("numbers of processors to predict")
+        [], description=("numbers of processors to predict, beside those in the title")
     )
     efficiency: Fraction = Field(
         Given(0.75, COUNT, "75%"),
-        description="target efficiency, for the largest number of processors and the size needed",
+        description=(
+            "target efficiency, for the largest number of processors and the size needed; by"
+            " default that of the title, or 75 %"
+        ),
     )
     time: LongestTime | None = Field(
-        None, description="longest time wanted, for the number of processors that keeps it"
+        None,
+        description=(
+            "longest time wanted, for the number of processors that keeps it; by default that of"
+            " the title"
+        ),
     )
     throughput: Note = Field(
         "",

@@ -422,7 +422,9 @@ class SeekResult(QuestionResult):
             if cases
         ]
         value_in_words = (
-            f"with {given_texts[0]}" if len({*given_texts}) == 1 else "with the values as given"
+            f"with {given_texts[0]}"
+            if len({*given_texts}) == 1
+            else f"with the values {words.as_given}"
         )
         cases_text = f" {join_phrases(named_cases)}" if len(named_cases) > 1 else ""
         return TitleAnswer(
@@ -2162,7 +2164,7 @@ def _fixed_limit_phrase(search: ConditionSearch, words: Words) -> Iterator[str]:
         limit, case = search.fixed_limit
         name = search.curves.left_side if search.curves else ""
         amount = value_amount(name, limit.value, limit.unit)
-        yield f"limit {amount}, of {words.case(case)} as given"
+        yield f"limit {amount}, of {words.case(case)} {words.as_given}"
 
 
 def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:

@@ -673,7 +673,7 @@ def _base_lines(
     )
     opening_text = "" if is_single else words.case(case)
     if place_text or (is_single and (results.questions or results.sweeps)):
-        opening_as_given = f"{opening_text} as given" if opening_text else "as given"
+        opening_as_given = f"{opening_text} {words.as_given}".lstrip()
         opening_text = f"{opening_as_given} ({place_text})" if place_text else opening_as_given
     opening_text = f"{opening_text}: " if opening_text else ""
     if base_answer.failed or not value_name:
@@ -1320,7 +1320,7 @@ def _missing_answer_clauses(answers: Mapping[str, Answer], results: Results) -> 
         names_phrase = join_phrases([*map(results.words.case, failed_cases[:_FEW_CASES])])
         reason = cause_of(answers[failed_cases[0]].failed or "")
         first_text = "for the first " if len(failed_cases) > 1 else ""
-        yield f"no answer as given for {names_phrase}, {first_text}because {reason}"
+        yield f"no answer {results.words.as_given} for {names_phrase}, {first_text}because {reason}"
     if failed_count:
         sweep = next(sweep for sweep in sweeps if sweep.failed)
         row, reason = next(iter(sweep.failed.items()))

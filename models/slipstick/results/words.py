@@ -247,6 +247,7 @@ class Words:
     nouns : what resources are, such as a lock, by name
     title : of the study
     specs : titles of the machines that an axis takes, by name
+    as_given : how the values of a case are called that no question varies
 
     >>> words = Words({"ndr": "NDR"}, {"parameters.edge": "cells along an edge"})
     >>> words.case("ndr"), words.case("half-as-long"), words.quantity("parameters.edge")
@@ -301,6 +302,7 @@ class Words:
     nouns: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
     specs: Mapping[str, str] = field(default_factory=dict)
+    as_given: str = "as given"
 
     def case(self, name: str) -> str:
         """Return the title of a case, or its name in words."""
@@ -600,11 +602,11 @@ class Words:
         if term_match["case"] in _FIRST_KEYS:
             return self.quantity(term_match[0])
         if term_match["case"] == "own":
-            return f"the {self.value(term_match['of'])} as given"
+            return f"the {self.value(term_match['of'])} {self.as_given}"
         if term_match["case"] == "base_there":
             return f"that of {self.case('base')}"
         if term_match["case"]:
-            return f"that of {self.case(term_match['case'])} as given"
+            return f"that of {self.case(term_match['case'])} {self.as_given}"
         if term_match["path"]:
             return self.quantity(term_match["path"])
         if term_match["operator"]:

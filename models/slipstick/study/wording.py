@@ -58,6 +58,7 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
         noun_by_resource,
         study.spec.title,
         _spec_titles(study),
+        "as fitted" if study.fitted else "as given",
     )
     if processors_text := _population_text(study):
         meanings.setdefault(f"parameters.{processors_text}", words.members)

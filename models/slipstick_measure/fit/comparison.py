@@ -5,7 +5,7 @@ answers with intervals.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 
@@ -687,6 +687,32 @@ class FitComparison:
         high_count = largest_number(0)
         return largest_number(1), None if high_count >= extrapolation.p[-1] else high_count
 
+    def ends_of_fastest_processors(self, confidence_level: float) -> tuple[float, float | None]:
+        """Return the interval of the number of processors with the least time: the first and the
+        last number that the intervals of the time allow to be as fast as all others. The high end
+        is None if `useful_reach` may be as fast, too.
+
+        A number is allowed if the low end of its time is at most the least of the high ends.
+
+        Parameters
+        ----------
+        confidence_level : of the intervals [1]
+        """
+        first_count = int(self.best.fitted_formula.timings.processors[0])
+        reach = int(self.useful_reach(confidence_level))
+        spaced_counts = np.unique(np.round(np.geomspace(first_count, reach, 2 * INTERVAL_POINTS)))
+        least_high_end = min(self.interval(p, confidence_level)[1] for p in spaced_counts.tolist())
+
+        def may_be_fastest(p: float) -> bool:
+            return self.interval(p, confidence_level)[0] <= least_high_end
+
+        numbers = range(first_count, reach + 1)
+        low_index = _first_index(numbers, may_be_fastest)
+        later_numbers = numbers[low_index:]
+        high_index = _first_index(later_numbers, lambda p: not may_be_fastest(p))
+        is_open = high_index == len(later_numbers)
+        return float(numbers[low_index]), None if is_open else float(later_numbers[high_index - 1])
+
     def processors_for(self, goal: TimeGoal, confidence_level: float) -> Value:
         """Return the smallest number of processors that keeps a goal, from the smallest number
         measured to `useful_reach`; where each processor has work of its own, so that more of them
@@ -1171,7 +1197,7 @@ def fits(
         for candidate in comparison.best_first
     ]
     if not comparison.misfit:
-        answers = _with_ends_of_efficient_processors(answers, comparison, efficiency, intervals)
+        answers = _with_ends_of_counts(answers, comparison, efficiency, intervals.level)
         if goal is not None:
             count = comparison.processors_for(goal, intervals.level)
             values = {**answers[0].values, "needed_processors": count}
@@ -1529,17 +1555,39 @@ def _limits_with_intervals(
     return values
 
 
-def _with_ends_of_efficient_processors(
-    answers: Sequence[Answer],
-    comparison: FitComparison,
-    efficiency: float,
-    intervals: IntervalSettings,
+FASTEST_COUNTS = ("fastest_processors", "largest_speedup_processors")
+"""Numbers of processors with the least time of a work that all processors share."""
+
+
+def _with_ends_of_counts(
+    answers: Sequence[Answer], comparison: FitComparison, efficiency: float, level: float
 ) -> list[Answer]:
     """Return answers of fits; each law that the data cannot distinguish from the best one has the
-    interval of the efficient processors, which holds the numbers of all these laws.
+    intervals of the efficient processors and of those with the least time.
     """
-    name = "efficient_processors"
+    ends_by_name = {
+        "efficient_processors": comparison.ends_of_efficient_processors(efficiency, level)
+    }
+    if not comparison.best.fitted_formula.timings.weak_scaling:
+        ends_of_fastest = comparison.ends_of_fastest_processors(level)
+        ends_by_name |= dict.fromkeys(FASTEST_COUNTS, ends_of_fastest)
+    reach = comparison.useful_reach(level)
     rival_names = [rival.name for rival in comparison.rivals]
+    for name, ends in ends_by_name.items():
+        answers = _with_ends_of_count(answers, rival_names, name, ends, reach)
+    return [*answers]
+
+
+def _with_ends_of_count(
+    answers: Sequence[Answer],
+    rival_names: Collection[str],
+    name: str,
+    ends: tuple[float, float | None],
+    reach: float,
+) -> list[Answer]:
+    """Return answers of fits with the interval of a number of processors, which holds the numbers
+    of all laws that the data cannot distinguish, and is open above if one of them is the reach.
+    """
     count_by_law = {
         answer.model: answer[name] or 0.0
         for answer in answers
@@ -1547,10 +1595,10 @@ def _with_ends_of_efficient_processors(
     }
     if not count_by_law:
         return [*answers]
-    low, high = comparison.ends_of_efficient_processors(efficiency, intervals.level)
-    most_efficient = max(count_by_law.values())
-    is_open = high is None or most_efficient >= comparison.useful_reach(intervals.level)
-    ends = min(low, *count_by_law.values()), None if is_open else max(high or 0.0, most_efficient)
+    low, high = ends
+    largest_count = max(count_by_law.values())
+    is_open = high is None or largest_count >= reach
+    ends = min(low, *count_by_law.values()), None if is_open else max(high or 0.0, largest_count)
     return [
         replace(answer, values={**answer.values, name: Value(answer[name], "1", *ends)})
         if answer.model in count_by_law

@@ -17,11 +17,12 @@ from slipstick.errors import (
     UnknownNameError,
     did_you_mean,
 )
-from slipstick.expression.nodes import TIME, Dimension
+from slipstick.expression.nodes import COUNT, TIME, Dimension
 from slipstick.late import np
 from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
 from slipstick.results.question import Decision, QuestionResult, TitleAnswer
 from slipstick.results.words import NO_WORDS, Words
+from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.text import Scalar, from_plain
 from slipstick.schema.uncertain import UncertainValues
 from slipstick.study.cases import Place, StudyContext
@@ -39,6 +40,7 @@ from slipstick_measure.fit.goal import goal_of_fit
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import read_runs
+from slipstick_measure.report.fit_titles import FitTitle
 from slipstick_measure.report.fits import (
     comparison_verdict,
     draw_fits,
@@ -267,19 +269,23 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
     drawn_fits = _fits_in_pictures(specs, study) or [picture.fit for picture in default_pictures]
     checked_fits: list[_CheckedFit] = []
     notes: list[Problem] = []
+    keys_from_title: set[str] = set()
 
     def way_out_of_limit(text: str, dimension: Dimension) -> str:
         """Return the key of a fit that asks for a limit."""
         rates = [checked_fit.rate for checked_fit in checked_fits]
         rate_units = [rate[0].lstrip() for rate in rates if rate]
+        key = "efficiency" if text.endswith("%") else ""
         if any(text.endswith(unit) for unit in rate_units):
-            return f"write throughput: {text} in the fit"
-        if dimension == TIME and None in rates:
-            return f"write time: {text} in the fit"
-        return f"write efficiency: {text} in the fit" if text.endswith("%") else ""
+            key = "throughput"
+        elif dimension == TIME and None in rates:
+            key = "time"
+        if key in keys_from_title:
+            return f"the fit takes it from the title, as {key}: {text}"
+        return f"write {key}: {text} in the fit" if key else ""
 
-    for name, spec in specs.items():
-        place = ("fits", name)
+    for name, given_spec in specs.items():
+        spec, place = given_spec, ("fits", name)
         try:
             named_families = [family_named(family) for family in spec.families]
         except UnknownNameError as error:
@@ -290,6 +296,8 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             observations = _observations_to_fit(runs, spec, place, study)
             compute_timings = _getter_of_timings(observations)
             rate = observations.rate_of_timings
+            spec = _with_limits_of_title(spec, observations, study)
+            keys_from_title |= spec.model_fields_set - given_spec.model_fields_set
             source = spec.data.rpartition("/")[2]
             notes += timing_notes(runs, spec.region)
         else:
@@ -337,6 +345,29 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
         fitted_base=fitted_base,
         pictures=default_pictures,
     )
+
+
+def _with_limits_of_title(
+    spec: FitSpec, observations: Observations, study: StudyContext
+) -> FitSpec:
+    """Return a fit with what it leaves to the title of the study: the limit that the title states,
+    unless another question has it, and the numbers of processors to predict.
+    """
+    title = FitTitle(study.spec.title)
+    counts = [count for count in title.processor_counts(observations.member) if count > 0]
+    updates: dict[str, Any] = {"at": [*dict.fromkeys([*spec.at, *counts])]}
+    has_limit = bool(spec.model_fields_set & {"efficiency", "time", "throughput"})
+    if has_limit or study.spec.questions.keys() - {"fits", "measured"}:
+        return spec.model_copy(update=updates)
+    rate = observations.rate_of_timings
+    if rate is not None:
+        if throughput := title.least_throughput(rate[0].lstrip()):
+            updates |= {"throughput": throughput}
+    elif time := title.longest_time():
+        updates |= {"time": Given(time[1], TIME, time[0])}
+    if efficiency := title.least_efficiency():
+        updates |= {"efficiency": Given(efficiency, COUNT, percent(efficiency))}
+    return spec.model_copy(update=updates)
 
 
 def _goal_of(

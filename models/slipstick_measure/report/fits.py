@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
@@ -26,6 +26,7 @@ from slipstick.report.formatting import (
 from slipstick.results.question import Decision, TitleAnswer, verdict_word
 from slipstick.results.words import Words, is_plural
 from slipstick_measure.report.count_comparison import comparison_in_title, numbers_in
+from slipstick_measure.report.fit_titles import FitTitle
 from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
 from slipstick_measure.results import CAUSES, Fitting, RefusedPrediction
 from slipstick_pictures.look import (
@@ -149,9 +150,16 @@ def main_findings(time_fits: Fitting) -> list[str]:
     ]
 
 
-def _loss_sentence(time_fits: Fitting, words: Words) -> str:
+def _name_after_by(answer: Answer) -> str:
+    """Return the name of a fitted law or model as a table has it, after the word by."""
+    return f"by {answer.model}"
+
+
+def _loss_sentence(
+    time_fits: Fitting, words: Words, phrase_of: Callable[[Answer], str] = _name_after_by
+) -> str:
     """Return what most processors are lost to: the measured cause, or that of each law or model
-    which the data cannot distinguish; empty without losses.
+    which the data cannot distinguish; empty without losses. Laws are named by a phrase.
     """
     best_answer = time_fits.answers[0]
     cause, loss = _largest_loss(best_answer)
@@ -162,15 +170,15 @@ def _loss_sentence(time_fits: Fitting, words: Words) -> str:
     if best_answer.model == CAUSES:
         return f"Most is lost to {loss_text}."
     causes_by_other_laws = {
-        answer.model: _largest_loss(answer)[0] for answer in time_fits.undistinguished
+        phrase_of(answer): _largest_loss(answer)[0] for answer in time_fits.undistinguished
     }
     # The first of two stations has a number in its name, an only one has none.
     differing_phrases = [
-        f"by {model} to {other_cause}"
-        for model, other_cause in causes_by_other_laws.items()
+        f"{law_phrase} to {other_cause}"
+        for law_phrase, other_cause in causes_by_other_laws.items()
         if other_cause and other_cause.rstrip("1") != cause.rstrip("1")
     ]
-    sentence = f"By {best_answer.model}, most is lost to {loss_text}"
+    sentence = f"{capitalized(phrase_of(best_answer))}, most is lost to {loss_text}"
     if differing_phrases:
         return f"{sentence}; {join_phrases(differing_phrases)}. Total times do not show which."
     # The causes of the user's own model are not read from the times.
@@ -294,28 +302,23 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     best_answer = time_fits.answers[0]
     sentences = [finding.removeprefix("Measured: ").rstrip(".") for finding in time_fits.findings]
     sentences = [f"measured {sentence}" for sentence in sentences]
-    asks_how_many = bool(_ASKS_HOW_MANY.match(words.title))
-    asks_for_fastest = bool(_ASKS_FOR_FASTEST.search(words.title))
+    title = FitTitle(words.title)
     comparison = comparison_in_title(time_fits, words.title)
     size_noun = words.meanings.get(time_fits.size_path, "") or "size"
     # What the law leaves out stands before what it says.
     law_index = int(bool(time_fits.growing_causes))
-    law_line = (
-        _law_line(best_answer, time_fits, asks_how_many, asks_for_fastest, size_noun)
-        if time_fits.has_law
-        else ""
-    )
+    law_line = _law_line(best_answer, time_fits, title, size_noun) if time_fits.has_law else ""
     if law_line:
         sentences.insert(law_index, law_line)
     elif not time_fits.has_law and time_fits.goal:
         sentences.insert(0, uncapitalized(_measured_goal_sentence(time_fits)).replace(":", "", 1))
     if time_fits.has_law:
         predictions = [
-            f"on p = {processors:g}: {_prediction_text(time_fits, processors)}"
+            f"on p = {processors:g}: {_prediction_text(time_fits, processors, title)}"
             for processors in predicted_counts_in_title(words.title, best_answer)
         ]
         # What the title asks for first stands first.
-        prediction_index = law_index + bool(asks_how_many and law_line)
+        prediction_index = law_index + bool(title.asks_how_many and law_line)
         sentences[prediction_index:prediction_index] = predictions[: not comparison]
     size_names = [
         name
@@ -338,7 +341,9 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     ]
     first_sentences = [comparison.sentence(words)] if comparison else bound_sentences[:1]
     asked_sentences = [*([refusal.cause] if refusal else []), *first_sentences]
-    asked_index = law_index + 1 if asks_how_many and law_line else 0
+    if title.asks_for_cause and time_fits.has_law:
+        asked_sentences += filter(None, [uncapitalized(_loss_sentence(time_fits, words, _by_law))])
+    asked_index = law_index + 1 if title.asks_how_many and law_line else 0
     sentences[asked_index:asked_index] = asked_sentences
     level = percent(time_fits.efficiency)
     is_asked = any(
@@ -353,38 +358,27 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     return [with_noun_for_processors(sentence.rstrip("."), words) for sentence in sentences]
 
 
-_ASKS_HOW_MANY = re.compile(
-    r"(?:(?:up to|on|with) )?how many\b(?! (?:seconds|minutes|hours))", re.IGNORECASE
-)
-_ASKS_FOR_FASTEST = re.compile(
-    r"\b(?:soonest|fastest|quickest|(?:least|shortest) time|(?:highest|most|largest) (?:throughput"
-    r"|speed-?up))\b",
-    re.IGNORECASE,
-)
-
-
-def _law_line(
-    answer: Answer,
-    time_fits: Fitting,
-    asks_how_many: bool,
-    asks_for_fastest: bool,
-    size_noun: str,
-) -> str:
+def _law_line(answer: Answer, time_fits: Fitting, title: FitTitle, size_noun: str) -> str:
     """Return what the preferred law says of the efficiency and of the speed-up, or how the laws
-    that the data cannot distinguish differ in the speed-up.
+    that the data cannot distinguish differ in the speed-up; on how many processors the time is
+    least, where the title asks for that.
 
     Parameters
     ----------
     answer : the fit of the law
     time_fits : all fits
-    asks_how_many : whether the number of processors comes first, for a title that asks for it
-    asks_for_fastest : whether the title asks for the largest speed-up, so that it stands alone
+    title : of the study
     size_noun : what a size counts
     """
     by_law = _by_law(answer)
     goal_text = _goal_sentence(answer, time_fits)
-    efficient_text = _efficiency_sentence(answer, time_fits, size_noun)
-    if efficient_text and asks_how_many and not _base_clause(answer):
+    is_place_asked = title.asks_for_fastest_number or _laws_that_differ(answer, time_fits)
+    if title.asks_for_fastest and is_place_asked and not goal_text:
+        return _fastest_sentence(answer, time_fits, title)
+    efficient_text = ""
+    if title.may_ask_for_efficiency or not time_fits.has_default_level:
+        efficient_text = _efficiency_sentence(answer, time_fits, size_noun)
+    if efficient_text and title.asks_how_many and not _base_clause(answer):
         efficient_text = (
             f"up to {_processors_text(answer, answer.values['efficient_processors'])}, {by_law},"
             " for an"
@@ -396,13 +390,40 @@ def _law_line(
     if goal_text:  # the study asks for this, so that the efficiency stands in the report alone
         efficient_text = f"{by_law}, {uncapitalized(goal_text)}"
     speedup_text = _speedup_sentence(answer, time_fits)
-    if speedup_text and asks_for_fastest and not goal_text:
+    if speedup_text and title.asks_for_fastest and not goal_text:
         efficient_text = ""
     if speedup_text and (differing_laws := _laws_that_differ(answer, time_fits)):
         speedup_text = _difference_sentence(answer, differing_laws, time_fits)
     elif speedup_text and not efficient_text:
         speedup_text = f"{by_law}, {uncapitalized(speedup_text)}"
     return f"{efficient_text} {speedup_text}".strip()
+
+
+def _fastest_sentence(answer: Answer, time_fits: Fitting, title: FitTitle) -> str:
+    """Return a sentence on the number of processors with the least time by a fit, with the interval
+    that all laws leave; empty if the rows contradict it, or if more processors do more work. The
+    speed-up stands first where a title asks for it.
+    """
+    place = answer.values.get("largest_speedup_processors")
+    if place is None or time_fits.weak_scaling:
+        return ""
+    by_law, base = _by_law(answer), _base_clause(answer)
+    speedup = f"speed-up{base} {_speedup_text(answer.values['largest_speedup'])}"
+    if fastest_time := answer.values.get("fastest_time"):
+        time = value_amount("time", fastest_time.value, "s", fastest_time.ends)
+        amounts = [f"least time {time}", speedup]
+        amounts_text = ", ".join(amounts[::-1] if title.asks_for_speedup else amounts)
+        return f"on {_processors_text(answer, place)}, {by_law}: {amounts_text}."
+    if "level_processors" in answer.values:
+        return (
+            f"{by_law}, no number is the fastest: the {speedup} is reached to {percent(NEAR_LIMIT)}"
+            f" on p = {answer['level_processors']:g}."
+        )
+    falls = (
+        f"{by_law}, the time still falls at p = {place.value:g}, the most for which the rows can"
+        f" test a prediction; {speedup} there."
+    )
+    return f"at least up to p = {place.low:g}. {capitalized(falls)}" if place.low else falls
 
 
 def _goal_sentence(answer: Answer, time_fits: Fitting) -> str:
@@ -415,7 +436,10 @@ def _goal_sentence(answer: Answer, time_fits: Fitting) -> str:
     goal = capitalized(time_fits.goal.words)
     if count.value is None:
         doubt = f"; within the interval, p = {count.low:g} may" if count.low is not None else ""
-        return f"{goal} is not reached up to p = {time_fits.reach:g}{doubt}."
+        return (
+            f"{goal} is not reached up to p = {time_fits.reach:g}, the most for which the rows can"
+            f" test a prediction{doubt}."
+        )
     verb = "needs"
     if time_fits.weak_scaling and time_fits.rate is None:
         verb = "is kept up to"
@@ -471,17 +495,28 @@ def predicted_counts_in_title(title: str, answer: Answer) -> list[float]:
     return [number for number in predicted_counts if number in numbers_in_title]
 
 
-def _prediction_text(time_fits: Fitting, processors: float) -> str:
-    """Return the time or the throughput, and the efficiency, that the preferred fit predicts for a
-    number of processors, in words.
+def _prediction_text(time_fits: Fitting, processors: float, title: FitTitle) -> str:
+    """Return the time or the throughput, and the efficiency or the speed-up, that the preferred fit
+    predicts for a number of processors, in words.
     """
     cell = _prediction_cell(time_fits, f"{_TIME_NAME_PREFIX}{processors:g}]")
     text = f"{'throughput' if time_fits.rate else 'time'} {cell}"
+    answer = time_fits.answers[0]
     name = f"{_EFFICIENCY_NAME_PREFIX}{processors:g}]"
-    if efficiency := time_fits.answers[0].values.get(name):
-        amount = value_amount(name, efficiency.value, efficiency.unit, efficiency.ends)
-        text = f"{text} and efficiency {amount}"
-    return text
+    efficiency = answer.values.get(name)
+    if efficiency is None:
+        return text
+    if title.asks_for_speedup:
+        base_count = answer.values.get("base_processors", UNKNOWN_COUNT).value or 1.0
+        ends = (
+            None if end is None else end * processors / base_count
+            for end in (efficiency.value, *efficiency.ends)
+        )
+        return (
+            f"speed-up{_base_clause(answer)} {_speedup_text(Value(next(ends), '1', *ends))}, {text}"
+        )
+    amount = value_amount(name, efficiency.value, efficiency.unit, efficiency.ends)
+    return f"{text} and efficiency {amount}"
 
 
 def prediction_table(time_fits: Fitting, words: Words) -> Decision | None:
@@ -527,10 +562,12 @@ def _prediction_cell(time_fits: Fitting, name: str) -> str:
 
 def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
     """Return whether the target efficiency or the goal is reached at the number of processors that
-    a title names; None if the title has another question.
+    a title names, or at any number if it names none; None if the title has another question.
     """
     best_answer = time_fits.answers[0]
     processors_in_title = predicted_counts_in_title(words.title, best_answer)
+    if time_fits.has_law and not numbers_in(words.title):
+        return _goal_verdict(time_fits, words)
     if not (time_fits.has_law and len(processors_in_title) == 1):
         return None
     processors = processors_in_title[0]
@@ -560,8 +597,28 @@ def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
         f"{verdict_word([is_reached])}, on p = {processors:g}{reason}", words
     )
     # The same words as in the headline, which is left out then.
-    sentence = _prediction_text(time_fits, processors)
+    sentence = _prediction_text(time_fits, processors, FitTitle(words.title))
     return TitleAnswer(verdict_text, sentence, replaces_headline=False, condition=condition)
+
+
+def _goal_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
+    """Return whether the goal in a title is reached on any number of processors; None if the title
+    states no goal of the fit.
+    """
+    best_answer, goal = time_fits.answers[0], time_fits.goal
+    count = best_answer.values.get("needed_processors")
+    if count is None or goal is None or goal.text not in words.title:
+        return None
+    is_reached = count.value is not None and count.high is not None
+    is_undecided = not is_reached and (count.value is not None or count.low is not None)
+    relation = ">=" if goal.time is None else "<="
+    goal_sentence = uncapitalized(_goal_sentence(best_answer, time_fits))
+    return TitleAnswer(
+        verdict_word([None if is_undecided else is_reached]),
+        with_noun_for_processors(goal_sentence.rstrip("."), words),
+        replaces_headline=False,
+        condition=f"time {relation} {goal.text.replace(' ', '')}",
+    )
 
 
 def comparison_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
@@ -757,7 +814,7 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
     sentence = ""
     if "largest_speedup" in answer.values:
         doubt_clause = ""
-        rise_verb = "is at most"
+        rise_verb = "is largest,"
         if _still_rises(answer):
             doubt_clause = _reason_to_doubt_rise(answer, time_fits)
             speedup_low = answer.values["largest_speedup"].low
@@ -772,10 +829,13 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
         largest_speedup = _speedup_text(answer.values["largest_speedup"])
         if "level_processors" in answer.values:
             return (
-                f"Speed-up{_base_clause(answer)} is at most {largest_speedup};"
+                f"Speed-up{_base_clause(answer)} levels off at {largest_speedup};"
                 f" {percent(NEAR_LIMIT)} of it is reached with p = {answer['level_processors']:g}."
             )
-        largest_text = _processors_text(answer, answer.values["largest_speedup_processors"])
+        place = answer.values["largest_speedup_processors"]
+        # The end of the range examined is no estimate, which could have an interval.
+        place = Value(place.value, "1") if _still_rises(answer) else place
+        largest_text = _processors_text(answer, place)
         sentence = (
             f"Speed-up{_base_clause(answer)} {rise_verb} {largest_speedup}, at"
             f" {largest_text}{doubt_clause}."
@@ -789,7 +849,8 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
         fastest_count = answer["fastest_processors"]
         if fastest_count == answer.values.get("largest_speedup_processors", UNKNOWN_COUNT).value:
             return f"{sentence.removesuffix('.')}, in {time_text}, the least time."
-        sentence = f"{sentence} Fastest at p = {fastest_count:g}, in {time_text}.".strip()
+        fastest_text = _processors_text(answer, answer.values["fastest_processors"])
+        sentence = f"{sentence} Fastest at {fastest_text}, in {time_text}.".strip()
     return sentence
 
 
@@ -828,7 +889,7 @@ def _difference_sentence(answer: Answer, laws: Sequence[Answer], time_fits: Fitt
         return _spread_sentence(name, answer, laws, time_fits)
     speedup_texts = [
         f"by {law.model}, speed-up"
-        f" {'still rises, to' if _still_rises(law) else 'is at most'}"
+        f" {'still rises, to' if _still_rises(law) else 'is largest,'}"
         f" {plain_decimal(law['largest_speedup'] or 0.0, 3)}, at"
         f" p = {law['largest_speedup_processors']:g}"
         for law in laws

@@ -32,8 +32,8 @@ def test_what_a_person_needs_comes_first() -> None:
     assert first.startswith(
         "Measured: efficiency falls below 75 % between 8 processors (78.2 %) and 12 processors"
         " (69.2 %). By usl (the universal scalability law): Efficiency is at least 75 % up to 9"
-        " processors. Speed-up is at most 11.7 (11.1 to 16.8), at 35 processors, in 8.512 s"
-        " (5.921 s to 9.007 s), the least time."
+        " processors. Speed-up is largest, 11.7 (11.1 to 16.8), at 35 processors (28 or more), in"
+        " 8.512 s (5.921 s to 9.007 s), the least time."
     )
     assert " By usl, most is lost to coherency: " in first
     assert " of 64 processors. Total times do not show causes. On 64 processors: 9.5" in first
@@ -136,7 +136,7 @@ def test_two_level_laws_agree_where_the_numbers_with_their_largest_values_differ
     level = {"level_processors": Value(24.0, "1")}
     assert "the laws that describe the rows differ" in sentence(*places)
     text = sentence(*({**place, **level} for place in places))
-    assert "Speed-up is at most 13.1; 95 % of it is reached with 24 " in text
+    assert "Speed-up levels off at 13.1; 95 % of it is reached with 24 " in text
     assert "differ:" not in text
 
 

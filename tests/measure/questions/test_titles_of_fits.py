@@ -1,0 +1,136 @@
+"""The first line of a study of fits answers the question in its title."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slipstick.report.head import head_lines
+from slipstick.study.check import check_file
+from slipstick.study.run import prepare, run
+from slipstick_measure.fit.comparison import fits
+from slipstick_measure.fit.formula import Timings
+from slipstick_measure.report.fit_titles import FitTitle
+
+LAW = "by the fit of the universal scalability law"
+SINGLE, CONTENTION, COHERENCY = 120.0, 0.02, 0.0004
+FASTEST = (0.98 / COHERENCY) ** 0.5
+"""By hand: the derivative of the time below is 0 at p² = (1 - contention) / coherency."""
+
+
+def time_on(p: float) -> float:
+    """Return the time of the universal scalability law on a number of processors [s]."""
+    return SINGLE * (1 + CONTENTION * (p - 1) + COHERENCY * p * (p - 1)) / p
+
+
+def first_lines(folder: Path, title: str, keys: str = "at: [48, 128]") -> list[str]:
+    """Return the lines at the head of a report on a fit with noise of 0.1 %."""
+    chance = np.random.default_rng(5)
+    rows = [
+        f"{p},{time_on(p) * np.exp(0.001 * chance.standard_normal())}"
+        for p in (1, 2, 4, 8, 16, 32)
+        for _ in range(2)
+    ]
+    (folder / "runs.csv").write_text("\n".join(["p,time [s]", *rows]) + "\n")
+    study = folder / "study.yaml"
+    study.write_text(
+        f"study: 1\ntitle: {title}\nfits:\n  runs: {{data: runs.csv, families: [usl, amdahl],"
+        f" {keys}}}\n"
+    )
+    check_file(study)
+    results = run(prepare(str(study)))
+    return head_lines(results, results.answer)
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize(
+    ("title", "beginning"),
+    [
+        (
+            "Up to how many ranks does it become faster?",
+            rf"On (4\d|5\d) processors \(\d+ or more\), {LAW}: least time [^,]*, speed-up",
+        ),
+        ("How many ranks give the shortest run?", rf"On (4\d|5\d) processors .*{LAW}: least time"),
+        ("Where does it stop scaling?", rf"On (4\d|5\d) processors .*{LAW}: least time"),
+        ("When does adding ranks stop helping?", rf"On (4\d|5\d) processors .*{LAW}: least time"),
+        ("What speed-up can we reach at most?", rf"{LAW}, speed-up is largest, 16\.\d"),
+        ("How much faster is it on 64 ranks?", r"On 64 processors: speed-up 16\.\d .*, time 7\."),
+        ("How long does it take on 48 ranks?", r"On 48 processors: time 7\.\d+ .* and efficiency"),
+        ("Can we finish within 10 s?", r"Yes: a time of at most 10 s needs 18 processors"),
+        ("Can we finish within 2 s?", r"No: a time of at most 2 s is not reached up to"),
+        ("Do we meet 20 s with 16 ranks?", r"Yes, on 16 processors: time 10\.\d+"),
+        ("Do we meet 5 s on 48 ranks?", r"No, on 48 processors: time 7\.\d+"),
+        (
+            "Up to how many ranks is the efficiency at least 60 %?",
+            rf"Up to 2\d processors.*, {LAW}, for an efficiency of at least 60 %\.",
+        ),
+        (
+            "What limits it on 48 ranks?",
+            rf"{LAW}, most is lost to coherency: .* do not show causes",
+        ),
+    ],
+)
+def test_the_first_line_answers_the_title(tmp_path: Path, title: str, beginning: str) -> None:
+    lines = first_lines(tmp_path, title)
+    assert re.match(beginning, lines[0], re.IGNORECASE), lines
+    # Nobody asked for this level.
+    assert not any("75 %" in line for line in lines[:2] if "Measured" not in line), lines
+
+
+@pytest.mark.turns(4)
+def test_a_limit_that_the_fit_states_itself_is_kept(tmp_path: Path) -> None:
+    lines = first_lines(tmp_path, "Do 48 ranks finish within 20 s?", "at: [48], time: 6 s")
+    assert not lines[0].startswith(("Yes", "No")), lines
+    assert any("a time of at most 6 s" in line for line in lines), lines
+
+
+@pytest.mark.turns(4)
+def test_the_interval_of_the_fastest_number_holds_the_true_one() -> None:
+    """The rows end at 32 and at 96; the true number is 49.5."""
+    counts = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 96.0]
+    for largest, has_upper_end in ((32.0, False), (96.0, True)):
+        p = np.repeat([count for count in counts if count <= largest], 3)
+        for seed in range(4):
+            noise = np.exp(
+                0.01 * np.random.default_rng([int(largest), seed]).standard_normal(len(p))
+            )
+            times = np.array([time_on(count) for count in p.tolist()]) * noise
+            best = fits(Timings(p, np.ones(len(p)), times)).answers[0]
+            place = best.values["largest_speedup_processors"]
+            assert place.low is not None
+            assert place.low <= FASTEST
+            assert (place.high is not None) >= has_upper_end
+            assert place.high is None or place.high >= FASTEST
+
+
+@pytest.mark.parametrize(
+    ("title", "time"),
+    [
+        ("Does it finish in under 90 s on 64 ranks?", ("90 s", 90.0)),
+        ("Do 8 nodes finish within 1.5 min?", ("1.5 min", 90.0)),
+        ("Do 8 nodes meet the deadline of 2 h?", ("2 h", 7200.0)),
+        ("Do 8 nodes finish within 3 s, or 5 nodes within 4 s?", None),
+        ("Do 8 nodes give at least 24 ns/day?", None),
+        ("Is it faster than 64 ranks?", None),
+        ("Which runs take 20 s?", None),
+    ],
+)
+def test_a_title_states_one_longest_time(title: str, time: tuple[str, float] | None) -> None:
+    assert FitTitle(title).longest_time() == time
+
+
+def test_a_percentage_of_a_title_is_an_efficiency_only_if_it_says_so() -> None:
+    assert FitTitle("Is the efficiency 80 % on 64 ranks?").least_efficiency() == 0.8
+    assert FitTitle("On how many ranks does MPI take less than 20 %?").least_efficiency() is None
+    assert FitTitle("Is the efficiency between 50 % and 60 %?").least_efficiency() is None
+    assert FitTitle("Is the efficiency 120 %?").least_efficiency() is None
+
+
+def test_a_title_names_processors_by_their_noun() -> None:
+    counts = FitTitle("Do 48 ranks, or 64 threads, solve 8000 cells?").processor_counts("images")
+    assert counts == [48, 64]
+    assert FitTitle("Do 12 images suffice?").processor_counts("images") == [12]
+    assert FitTitle("Do 8,000 cells take 1.5 nodes?").processor_counts("") == []
