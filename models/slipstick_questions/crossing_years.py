@@ -143,6 +143,7 @@ def _is_uncertain(low: float | None, high: float | None, share_of_draws: float |
 
 _SHORTEST_BAND = 0.1  # years; a shorter band has the same end twice
 _ALL_DRAWS = 0.999  # a larger part of the draws is all of them
+_MOST_DRAWS = 0.5
 
 
 def crossing_band_text(
@@ -159,6 +160,9 @@ def crossing_band_text(
 
     >>> crossing_band_text(2028.1, None, 0.715, 2046.0)
     ' (uncertain: 2029 or later; by 2046 in 71.5 % of the random draws)'
+    >>> crossing_band_text(2028.1, None, 0.4, 2046.0)
+    ' (at the stated rates, not in most random draws: 2029 or later; by 2046 in 40 % of the random \
+draws)'
     """
     if not _is_uncertain(low, high, share_of_draws):
         return ""
@@ -186,12 +190,19 @@ def crossing_band_text(
             " the random draws"
         )
     bracket_text = "; ".join(clause for clause in (band_text, share_text) if clause)
-    return (
-        f" ({bracket_text})" if bracket_text.startswith("in ") else f" (uncertain: {bracket_text})"
-    )
+    if bracket_text.startswith("in "):
+        return f" ({bracket_text})"
+    certainty = "uncertain"
+    if share_of_draws is not None and share_of_draws < _MOST_DRAWS:
+        certainty = "at the stated rates, not in most random draws"
+    if share_of_draws == 0:
+        certainty = "at the stated rates only"
+    return f" ({certainty}: {bracket_text})"
 
 
-_BAND_OF_DRAWS = late_pattern(r"\(uncertain: (.*?)by \d+ in (.*?) of the random draws\)")
+_BAND_OF_DRAWS = late_pattern(
+    r"\((?:uncertain|at the stated rates[^:]*): (.*?)by \d+ in (.*?) of the random draws\)"
+)
 
 
 def with_brief_band(text: str) -> str:
@@ -227,19 +238,20 @@ def range_of_years_text(years: Sequence[CaseYear], last_year: float, *, starts: 
 
     >>> years = [CaseYear("A", 2020.3, 2010, None, 0.7), CaseYear("B", 2014.0, 2007, None, 0.9)]
     >>> range_of_years_text(years, 2036.0, starts=True).partition(";")[0]
-    'from 2014 on for B at the earliest and from 2021 on for A at the latest'
+    'first for B, from 2014 on, and last for A, from 2021 on, at the stated rates'
     """
     by_year = sorted(years, key=lambda case_year: case_year.year)
     preposition, ending = ("from", " on") if starts else ("until", "")
-    earliest_text, latest_text = (
-        f"{preposition} {crossing_year_text(*case_year[1:], starts=starts)}{ending} for"
-        f" {case_year.case} at the {degree}"
-        for case_year, degree in ((by_year[0], "earliest"), (by_year[-1], "latest"))
+    first_text, last_text = (
+        f"{order} for {case_year.case}, {preposition}"
+        f" {crossing_year_text(*case_year[1:], starts=starts)}{ending}"
+        for case_year, order in ((by_year[0], "first"), (by_year[-1], "last"))
     )
-    range_text = f"{earliest_text} and {latest_text}"
+    range_text = f"{first_text}, and {last_text}"
     shares = [case_year.share_of_draws or 0.0 for case_year in years]
     if min(shares) >= _ALL_DRAWS:
         return range_text
+    range_text = f"{range_text}, at the stated rates"
     share_texts = dict.fromkeys(percent(share) for share in (min(shares), max(shares)))
     return (
         f"{range_text}; these years are uncertain: the change comes by {year_text(last_year)} in"

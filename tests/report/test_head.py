@@ -132,8 +132,8 @@ def test_of_many_years_with_bands_the_sentence_has_the_range_and_a_table_has_all
     assert not few.columns_by_case(WORDS)
     (sentence,) = many.headline(WORDS)
     assert sentence == (
-        "Efficiency is at least 80 % in all 4 cases, from 2014 on for C at"
-        " the earliest and from 2028 on for B at the latest; these years are uncertain: the change"
+        "Efficiency is at least 80 % in all 4 cases, first for C, from 2014 on, and last for B,"
+        " from 2028 on, at the stated rates; these years are uncertain: the change"
         " comes by 2036 in 66.4 % to 87.5 % of the random draws of the rates"
     )
     ((title, cells),) = many.columns_by_case(WORDS).items()

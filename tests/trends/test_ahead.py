@@ -368,7 +368,7 @@ def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
     assert crossing_band(np.full(4, np.nan), (0.05, 0.95)) == (None, None, 0.0)
     assert (
         crossing_band_text(None, None, 0.0, 2024.0)
-        == " (uncertain: by 2024 in none of the random draws)"
+        == " (at the stated rates only: by 2024 in none of the random draws)"
     )
     later = " (uncertain: 2021 or later; by 2024 in 75 % of the random draws)"
     assert crossing_band_text(2020.6, None, 0.75, 2024.0) == later
@@ -496,8 +496,8 @@ def test_of_many_watched_years_the_sentence_has_the_range_and_the_table_has_all(
     sentence = result.headline(words)[0]
     years = sorted(crossing.value for crossing in crossings)
     assert re.fullmatch(
-        rf"it pays in all {len(crossings)} cases, from {math.ceil(years[0])} on for \w+ at the"
-        rf" earliest and from {math.ceil(years[-1])} on for \w+ at the latest.*",
+        rf"it pays in all {len(crossings)} cases, first for \w+, from {math.ceil(years[0])} on, and"
+        rf" last for \w+, from {math.ceil(years[-1])} on.*",
         sentence,
     )
     titles, rows = result.decision(words) or ([], [])
