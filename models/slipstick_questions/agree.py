@@ -95,15 +95,17 @@ class AgreeResult(QuestionResult):
         unjudged = self._largest_differences()
         if not unjudged:
             return f"all methods agree within their stated errors{cases}"
+        has_several_cases = len(self.agreements) > 1
         phrases = [
             (
                 f"{method_phrase(method)} cannot be judged by {method_phrase(reference)}"
                 if isnan(difference)
                 else f"{method_phrase(method)}, whose error is not known, is"
-                f" {percent_text(difference)} {method_phrase(reference)}"
+                f"{' up to' * is_largest} {percent_text(difference)} {method_phrase(reference)}"
             )
-            + (f" for {words.case(case)}" if len(self.agreements) > 1 else "")
+            + f"{', most' * is_largest} for {words.case(case)}" * has_several_cases
             for method, (difference, reference, case) in unjudged.items()
+            for is_largest in [has_several_cases and not isnan(difference)]
         ]
         judged = self._judged_methods()
         if len(judged) > 1:

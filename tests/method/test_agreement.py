@@ -148,7 +148,7 @@ def test_the_largest_difference_of_several_cases_is_told() -> None:
         tuple(agreement(case, [SIMULATED, by("closed-form", time)]) for case, time in cases)
     )
     assert found.headline(Words()) == [
-        "closed form, whose error is not known, is 80 % below simulation for far"
+        "closed form, whose error is not known, is up to 80 % below simulation, most for far"
     ]
 
 

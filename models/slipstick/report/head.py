@@ -39,6 +39,7 @@ from slipstick.report.formatting import (
     losses_sentence,
     percent,
     plain_decimal,
+    quantity,
     setting_phrase,
     uncapitalized,
     value_amount,
@@ -293,7 +294,7 @@ def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | 
         return table_of_cases
     for question in results.questions.values():
         if table := question.decision(words):
-            titles, rows = table
+            titles, rows = _with_loads(results, *table)
             for other_question in results.questions.values():
                 for title, text_by_case in other_question.columns_by_case(words).items():
                     if text_by_case.keys() >= {row[0] for row in rows}:
@@ -301,6 +302,45 @@ def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | 
                         rows = [[*row, text_by_case[row[0]]] for row in rows]
             return TextTable(titles, rows, [*_numeric_columns(titles, rows)])
     return table_of_cases
+
+
+_NETWORK_LOAD = late_pattern(r"classes\.[^.]+\.(?:arrivals|population)")
+_MOST_LOADS = 2
+
+
+def _with_loads(
+    results: Results, titles: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """Return a table of a decision with the load of each case beside its name: the arrivals or
+    customers of a queueing network, unless a question searches them, or the table has other rows.
+    """
+    answer_by_title = {results.words.case(case): answer for case, answer in results.cases.items()}
+    if len(answer_by_title) == len(rows) == 1:
+        answer_by_title = dict(zip([rows[0][0]], answer_by_title.values(), strict=True))
+    searched_paths = {
+        path for question in results.questions.values() for path in question.searched_paths()
+    }
+    answers = [answer_by_title.get(row[0]) for row in rows]
+    load_paths = dict.fromkeys(
+        path
+        for answer in answers
+        for path in (answer.described if answer else ())
+        if _NETWORK_LOAD.fullmatch(path) and path not in searched_paths
+    )
+    if not all(answers) or len(load_paths) > _MOST_LOADS:
+        load_paths = {}
+    load_titles = [*map(results.words.quantity, load_paths)]
+    rows_with_loads = [
+        [row[0], *(_load_cell(answer, path) for path in load_paths), *row[1:]]
+        for row, answer in zip(rows, answers, strict=True)
+    ]
+    return [*titles[:1], *load_titles, *titles[1:]], rows_with_loads
+
+
+def _load_cell(answer: Answer | None, path: str) -> str:
+    """Return the load that a case has at a path, as a cell of a table."""
+    entry = answer.described.get(path) if answer else None
+    return quantity(entry.given.value, str(entry.given.dimension)) if entry else NOTHING
 
 
 def _table_of_cases(results: Results, value_names: Sequence[str]) -> TextTable | None:
@@ -1259,10 +1299,14 @@ def _method_clauses(
 
 def _not_converged_clauses(results: Results) -> Iterator[str]:
     """Yield a clause on the cases whose simulation has not converged, with the precision of the
-    first of them.
+    first of them. A case that a question examines has other values in its answer.
     """
+    examined_cases = {
+        case for question in results.questions.values() for case in question.examined_cases()
+    }
+    words = results.words
     cases_and_notes = [
-        (results.words.case(case), note)
+        (f"{words.case(case)}{f' {words.as_given}' * (case in examined_cases)}", note)
         for case, answer in results.cases.items()
         for note in answer.notes
         if isinstance(note, NotConverged)

@@ -12,7 +12,7 @@ import pytest
 from slipstick import solve
 from slipstick.answer import Answer, Value
 from slipstick.errors import SpecError
-from slipstick.report.head import head_lines
+from slipstick.report.head import decision_table, head_lines
 from slipstick.results.sweep import Sweep
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
@@ -364,6 +364,27 @@ def test_numbers_that_shape_no_model_are_chosen_among_as_well(folder: Path) -> N
     given = {"model": "tiers.yaml", "stations__db__servers": "3"}
     assert alone(TIME, **given, classes__requests__arrivals="100 /s") <= rates[100]
     assert alone(TIME, **given, classes__requests__arrivals="120 /s") > rates[100]
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("is_searched", [False, True])
+def test_the_table_of_a_choice_has_the_load_unless_it_is_chosen(
+    folder: Path, is_searched: bool
+) -> None:
+    text = CHOOSE.replace("to: 6", "to: 4").replace("90 ms", "1 s")
+    if is_searched:
+        # The cheapest servers for either load: 60 requests a second need the fewest.
+        text = text.replace("step: 1}}\n", f"step: 1}}, {ARRIVALS}: [60 /s, 90 /s]}}\n")
+    cases = f"cases: {{fewer: {{title: fewer requests, {ARRIVALS}: 50 /s}}}}\n"
+    results = run(prepare(str(written(f"{text}  cases: [base, fewer]\n", more=cases))))
+    table = decision_table(results, results.answer)
+    assert table is not None
+    (column,) = [
+        [row[index] for row in table.rows]
+        for index, heading in enumerate(table.titles)
+        if heading == "arrivals of requests"
+    ]
+    assert column == (["60 /s", "60 /s"] if is_searched else ["90 /s", "50 /s"])
 
 
 @pytest.mark.turns(4)
