@@ -2164,7 +2164,7 @@ def _fixed_limit_phrase(search: ConditionSearch, words: Words) -> Iterator[str]:
         limit, case = search.fixed_limit
         name = search.curves.left_side if search.curves else ""
         amount = value_amount(name, limit.value, limit.unit)
-        yield f"limit {amount}, of {words.case(case)} {words.as_given}"
+        yield f"limit {amount}, of {words.case_as_given(case)}"
 
 
 def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:

@@ -713,7 +713,7 @@ def _base_lines(
     )
     opening_text = "" if is_single else words.case(case)
     if place_text or (is_single and (results.questions or results.sweeps)):
-        opening_as_given = f"{opening_text} {words.as_given}".lstrip()
+        opening_as_given = words.as_given if is_single else words.case_as_given(case)
         opening_text = f"{opening_as_given} ({place_text})" if place_text else opening_as_given
     opening_text = f"{opening_text}: " if opening_text else ""
     if base_answer.failed or not value_name:
@@ -1306,7 +1306,7 @@ def _not_converged_clauses(results: Results) -> Iterator[str]:
     }
     words = results.words
     cases_and_notes = [
-        (f"{words.case(case)}{f' {words.as_given}' * (case in examined_cases)}", note)
+        (words.case_as_given(case) if case in examined_cases else words.case(case), note)
         for case, answer in results.cases.items()
         for note in answer.notes
         if isinstance(note, NotConverged)

@@ -304,6 +304,19 @@ class Words:
     specs: Mapping[str, str] = field(default_factory=dict)
     as_given: str = "as given"
 
+    def case_as_given(self, name: str) -> str:
+        """Return the title of a case with the remark that no question varies its values, unless
+        the title says so.
+
+        >>> Words({"base": "Today"}).case_as_given("base")
+        'Today as given'
+        >>> Words({"base": "As today"}).case_as_given("base")
+        'As today'
+        """
+        title = self.case(name)
+        has_remark = title.lower().startswith("as ") or title.endswith(self.as_given)
+        return title if has_remark else f"{title} {self.as_given}"
+
     def case(self, name: str) -> str:
         """Return the title of a case, or its name in words."""
         return self.titles.get(name) or as_words(name)
@@ -606,7 +619,7 @@ class Words:
         if term_match["case"] == "base_there":
             return f"that of {self.case('base')}"
         if term_match["case"]:
-            return f"that of {self.case(term_match['case'])} {self.as_given}"
+            return f"that of {self.case_as_given(term_match['case'])}"
         if term_match["path"]:
             return self.quantity(term_match["path"])
         if term_match["operator"]:
