@@ -18,9 +18,12 @@ from slipstick_measure.readers.names import PROCESSOR_NOUNS
 _HOW_MANY = late_pattern(
     r"(?:(?:up to|on|with|at) )?how many\b(?! (?:seconds|minutes|hours))", re.IGNORECASE
 )
-_PLACE = late_pattern(r"\b(?:how many|where|when|how far|up to|from which)\b", re.IGNORECASE)
+_PLACE = late_pattern(
+    r"\b(?:how many|where|when|how far|up to|from which|number of)\b", re.IGNORECASE
+)
 _FASTEST = late_pattern(
-    r"\b(?:soonest|fastest|quickest|shortest|(?:least|minimum) (?:run |wall )?time"
+    r"\b(?:soonest|fastest|quickest|shortest|optim(?:al|um)|how fast (?:can|could)"
+    r"|(?:least|minimum) (?:run |wall )?time"
     r"|(?:highest|most|largest|best|maximum) (?:possible )?(?:throughput|speed-?up)"
     r"|speed-?up .*\bat most"
     r"|(?:become|get|grow|run|be|is|are)s? (?:any |still |no )?faster(?! than)"
@@ -37,7 +40,8 @@ _CAUSE = late_pattern(
     re.IGNORECASE,
 )
 _EFFICIENCY = late_pattern(
-    r"\befficien|\bhow many\b|\bup to\b|\bworth\b|\bshould\b|\benough\b|\bscal", re.IGNORECASE
+    r"\befficien|%|\bhow (?:many|far)\b|\bup to\b|\bworth\b|\bshould\b|\benough\b|\bscal",
+    re.IGNORECASE,
 )
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _TIME_LIMIT = late_pattern(
@@ -90,7 +94,11 @@ class FitTitle:
 
     @cached_property
     def may_ask_for_efficiency(self) -> bool:
-        """Whether an efficiency may answer the title: it has a word for that, or no question."""
+        """Whether an efficiency may answer the title: it has a word for that, or no question, and
+        does not ask for the least time.
+        """
+        if self.asks_for_fastest:
+            return False
         return not self.text.endswith("?") or bool(_EFFICIENCY.search(self.text))
 
     def longest_time(self) -> tuple[str, float] | None:

@@ -300,9 +300,8 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     words : of the study
     """
     best_answer = time_fits.answers[0]
-    sentences = [finding.removeprefix("Measured: ").rstrip(".") for finding in time_fits.findings]
-    sentences = [f"measured {sentence}" for sentence in sentences]
     title = FitTitle(words.title)
+    sentences = [*_measured_sentences(time_fits, title)]
     comparison = comparison_in_title(time_fits, words.title)
     size_noun = words.meanings.get(time_fits.size_path, "") or "size"
     # What the law leaves out stands before what it says.
@@ -310,8 +309,6 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     law_line = _law_line(best_answer, time_fits, title, size_noun) if time_fits.has_law else ""
     if law_line:
         sentences.insert(law_index, law_line)
-    elif not time_fits.has_law and time_fits.goal:
-        sentences.insert(0, uncapitalized(_measured_goal_sentence(time_fits)).replace(":", "", 1))
     if time_fits.has_law:
         predictions = [
             f"on p = {processors:g}: {_prediction_text(time_fits, processors, title)}"
@@ -356,6 +353,42 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
             introduced_level = f"{level} (the level where none is asked for)"
             sentences[index] = sentences[index].replace(level, introduced_level, 1)
     return [with_noun_for_processors(sentence.rstrip("."), words) for sentence in sentences]
+
+
+def _measured_sentences(time_fits: Fitting, title: FitTitle) -> Iterator[str]:
+    """Yield what the measured rows say by themselves; on a level of the efficiency that nobody
+    asked for only if an efficiency may answer the title, else which rows keep the goal, or on which
+    number of processors the measured time is least.
+    """
+    is_level_told = not time_fits.has_default_level or (
+        title.may_ask_for_efficiency and time_fits.goal is None
+    )
+    goal_text = _measured_goal_sentence(time_fits).replace("Measured:", "in the measured runs,")
+    if goal_text and not time_fits.has_law:
+        yield goal_text
+    for finding in time_fits.findings:
+        if is_level_told or percent(time_fits.efficiency) not in finding:
+            yield f"measured {finding.removeprefix('Measured: ').rstrip('.')}"
+    if goal_text and time_fits.has_law and time_fits.has_default_level:
+        yield goal_text
+    elif not is_level_told and (time_fits.rate or not time_fits.weak_scaling):
+        yield _least_measured_sentence(time_fits)
+
+
+def _least_measured_sentence(time_fits: Fitting) -> str:
+    """Return a sentence on the number of processors with the least measured time, or with the
+    highest throughput where throughputs were measured.
+    """
+    p, times = np.array(time_fits.p), np.array(time_fits.time)
+    time_by_count = {count: float(np.median(times[p == count])) for count in {*time_fits.p}}
+    best_count = min(
+        time_by_count, key=lambda count: time_by_count[count] / (count if time_fits.rate else 1)
+    )
+    name = f"{_TIME_NAME_PREFIX}{best_count:g}]"
+    amount, _ = _prediction_and_ends(time_fits, name, Value(time_by_count[best_count], "s"), "")
+    measured = "throughput is highest" if time_fits.rate else "time is least"
+    remark = ", the most measured" if best_count == max(time_fits.p) else ""
+    return f"the measured {measured} on p = {best_count:g}{remark}: {amount}"
 
 
 def _law_line(answer: Answer, time_fits: Fitting, title: FitTitle, size_noun: str) -> str:
