@@ -270,7 +270,8 @@ def _verdict_on_title(results: Results) -> tuple[QuestionResult | None, TitleAns
         verdict = question.verdict(results.words, results.cases)
         if verdict is None:
             continue
-        if question.states_the_title or not may_ask_for_opposite(results.title, verdict.condition):
+        is_word_right = question.states_the_title or verdict.answers_opposite
+        if is_word_right or not may_ask_for_opposite(results.title, verdict.condition):
             return question, verdict
         if verdict.stands_alone:
             return question, verdict._replace(word="")

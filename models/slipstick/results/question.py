@@ -219,6 +219,7 @@ class TitleAnswer(NamedTuple):
     stands_alone : the sentence answers the title without the word, also one that may ask for the
         opposite of the condition
     condition : the condition that the word is about, as written; empty if it is none alone
+    answers_opposite : the word is right for a title that asks for the opposite, too
     """
 
     word: str
@@ -226,6 +227,7 @@ class TitleAnswer(NamedTuple):
     replaces_headline: bool = True
     stands_alone: bool = False
     condition: str = ""
+    answers_opposite: bool = False
 
 
 YES, NO, UNDECIDED, IN_PART = "Yes", "No", "Undecided", "In part"

@@ -41,13 +41,12 @@ from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_mode
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import read_runs
 from slipstick_measure.report.fit_titles import FitTitle
+from slipstick_measure.report.fit_verdicts import verdict_of_fit
 from slipstick_measure.report.fits import (
-    comparison_verdict,
     draw_fits,
     ends_in_words,
     fit_blocks,
     fit_headline,
-    fit_verdict,
     fitted_values,
     main_findings,
     prediction_table,
@@ -107,12 +106,9 @@ class FitsResult(QuestionResult):
         return fit_headline(first_fit, _with_noun(words, first_fit.member))[:3]
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
-        """Return whether the first fit reaches its target where the title asks, or whether the
-        larger of two numbers of processors in the title is faster.
-        """
+        """Return the answer of the first fit to the title; see `verdict_of_fit`."""
         first_fit = next(iter(self.fits.values()))
-        words = _with_noun(words, first_fit.member)
-        return fit_verdict(first_fit, words) or comparison_verdict(first_fit, words)
+        return verdict_of_fit(first_fit, _with_noun(words, first_fit.member))
 
     def decision(self, words: Words) -> Decision | None:
         """Return the table of the predictions of a single fit."""

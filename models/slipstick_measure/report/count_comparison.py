@@ -55,6 +55,7 @@ class CountTime(NamedTuple):
     is_measured: bool = False
 
 
+UNDECIDED_GAIN = ", a gain that is undecided"
 _NO_GAIN = 0.05  # difference of a factor from 1 that amounts with intervals do not show
 
 
@@ -99,7 +100,7 @@ class CountComparison(NamedTuple):
         comparison = f"the program is {factor_text} times as fast as"
         if self.rate:
             comparison = f"the throughput is {factor_text} times that"
-        conclusion = ", a gain that is undecided" if low <= 1.0 < high else ""
+        conclusion = UNDECIDED_GAIN if low <= 1.0 < high else ""
         if conclusion and factor is not None and isclose(factor, 1.0, abs_tol=_NO_GAIN):
             # Rounded to the digits that intervals leave, the amounts may stand in either order.
             ends_text = f"({plain_decimal(low, 3)} to {plain_decimal(high, 3)} times)"

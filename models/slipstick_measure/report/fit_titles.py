@@ -43,13 +43,45 @@ _EFFICIENCY = late_pattern(
     r"\befficien|%|\bhow (?:many|far)\b|\bup to\b|\bworth\b|\bshould\b|\benough\b|\bscal",
     re.IGNORECASE,
 )
+_WORTH = late_pattern(
+    r"\b(?:worth|enough|suffices?|should|scales?|makes? sense|pays? off|sensible|reasonable"
+    r"|too (?:many|much))\b",
+    re.IGNORECASE,
+)
+_TOO_MANY = late_pattern(r"\btoo (?:many|much)\b", re.IGNORECASE)
+_FASTER = late_pattern(
+    r"\b(?:faster|quicker|sooner|earlier|shorter|less time|shorten|gains?|benefits?"
+    r"|improves?|helps?)\b",
+    re.IGNORECASE,
+)
+_SLOWER = late_pattern(r"\b(?:slower|longer|later|more time)\b", re.IGNORECASE)
+_FROM_TO = late_pattern(r"\bfrom \d+ (?:\w+ )?to \d", re.IGNORECASE)
+_STOPS = late_pattern(r"\bstops? \w+ing\b|\b(?:slower|longer|no more)\b", re.IGNORECASE)
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _TIME_LIMIT = late_pattern(
-    r"\b(?:within|at most|under|below|in|meets?|deadline of|(?:no more|less|faster|shorter|sooner)"
-    rf" than) ({_NUMBER} ?[A-Za-z]+)\b(?!/)",
+    r"\b(?:within|at most|under|below|in|meets?|deadline of|(?:enough|suffices?) for|over|above"
+    r"|exceeds?|(?:more|less|faster|shorter|sooner|longer|slower|later) than)"
+    rf" ({_NUMBER} ?[A-Za-z]+)\b(?!/)",
+    re.IGNORECASE,
+)
+_BEYOND = late_pattern(r"\b(?:beyond|past|above|over|after|more than) (\d+)\b", re.IGNORECASE)
+_FACTOR = late_pattern(
+    rf"\b({_NUMBER}) (?:times|x) (?:as (?:fast|quick)|faster)|\b(twice) as (?:fast|quick)"
+    rf"|\bspeed-?up (?:of|reach(?:es)?|is|be|above|over|exceeds?)(?: at least| more than)?"
+    rf" ({_NUMBER})",
+    re.IGNORECASE,
+)
+_SHORTEST_TIME = late_pattern(
+    r"(?<!\bno)(?<!\bnot)(?<!\bnever) (?:over|above|exceeds?|(?:more|longer|slower|later) than)"
+    rf" {_NUMBER} ?[A-Za-z]+\b(?!/)",
     re.IGNORECASE,
 )
 _PERCENTAGE = late_pattern(rf"({_NUMBER}) ?(?:%|percent\b)")
+_SECOND_COUNT = late_pattern(
+    r"\b(?:than|of|from|to|or|as)(?: (?:on|with|at|using))? (\d+)"
+    r"(?= (?:to|or|in place|instead|rather)\b|\?|,|$)",
+    re.IGNORECASE,
+)
 _NOUNS = "|".join(f"{noun}e?s?" for noun in (*PROCESSOR_NOUNS, "processor"))
 
 
@@ -84,8 +116,8 @@ class FitTitle:
 
     @cached_property
     def asks_for_speedup(self) -> bool:
-        """Whether the title asks how many times as fast the program is."""
-        return bool(_SPEEDUP.search(self.text))
+        """Whether the title asks how many times as fast the program is, or states a speed-up."""
+        return bool(_SPEEDUP.search(self.text)) or (self.least_factor() or 0.0) > 1
 
     @cached_property
     def asks_for_cause(self) -> bool:
@@ -100,6 +132,75 @@ class FitTitle:
         if self.asks_for_fastest:
             return False
         return not self.text.endswith("?") or bool(_EFFICIENCY.search(self.text))
+
+    @property
+    def asks_if_worth(self) -> bool:
+        """Whether the title asks if a number of processors is worth its while: it has a word for
+        that, and no second number, which would be another limit.
+        """
+        numbers = re.findall(_NUMBER, self.text)
+        return len(numbers) == 1 and self.asks_if_one_is_worth_another
+
+    @property
+    def asks_if_one_is_worth_another(self) -> bool:
+        """Whether the title asks if a number of processors is worth its while, also in place of
+        another number.
+        """
+        return bool(_WORTH.search(self.text))
+
+    @property
+    def asks_if_longer(self) -> bool:
+        """Whether the title asks if the time is longer than one that it states."""
+        return bool(_SHORTEST_TIME.search(self.text))
+
+    @property
+    def asks_if_too_many(self) -> bool:
+        """Whether the title asks if processors are too many to be worth their while."""
+        return bool(_TOO_MANY.search(self.text))
+
+    def least_factor(self) -> float | None:
+        """Return how many times as fast a program is to be at least, by the title: the number that
+        it states, or 1 if it asks whether the program is faster; None if it states no such thing.
+
+        >>> FitTitle("Is it twice as fast on 64 ranks as on 16?").least_factor()
+        2.0
+        >>> FitTitle("Is a speed-up of 20 reached on 64 ranks?").least_factor()
+        20.0
+        """
+        factors = [
+            2.0 if twice else float(times or speedup)
+            for times, twice, speedup in _FACTOR.findall(self.text)
+        ]
+        if len(factors) == 1:
+            return factors[0]
+        is_faster_or_slower = _FASTER.search(self.text) or _SLOWER.search(self.text)
+        return 1.0 if is_faster_or_slower and not factors else None
+
+    @property
+    def asks_if_slower(self) -> bool:
+        """Whether the title asks if the program is slower."""
+        return bool(_SLOWER.search(self.text) and not _FASTER.search(self.text))
+
+    @property
+    def goes_from_first_to_second(self) -> bool:
+        """Whether the second number of processors in the title is in place of the first."""
+        return bool(_FROM_TO.search(self.text))
+
+    def number_beyond(self) -> float | None:
+        """Return the number of processors beyond which the title asks for a gain; None if it names
+        none.
+
+        >>> FitTitle("Does it become faster beyond 32 ranks?").number_beyond()
+        32.0
+        """
+        numbers = _BEYOND.findall(self.text)
+        is_gain_asked = self.asks_for_fastest or self.least_factor() == 1
+        return float(numbers[0]) if len(numbers) == 1 and is_gain_asked else None
+
+    @property
+    def asks_if_it_stops(self) -> bool:
+        """Whether the title asks if a gain ends."""
+        return bool(_STOPS.search(self.text))
 
     def longest_time(self) -> tuple[str, float] | None:
         """Return the single time that the title states as a limit, as written and in seconds; None
@@ -139,10 +240,15 @@ class FitTitle:
         ...     "ranks"
         ... )
         [48]
+        >>> FitTitle("Will 96 ranks be faster than 48?").processor_counts("ranks")
+        [96, 48]
         """
         nouns = "|".join(filter(None, [_NOUNS, re.escape(member)]))
         pattern = rf"(?<![\w.,])(\d+) (?:{nouns})\b"
-        return [int(number) for number in re.findall(pattern, self.text, re.IGNORECASE)]
+        with_noun = re.findall(pattern, self.text, re.IGNORECASE)
+        # A second number is often written without its noun.
+        without_noun = _SECOND_COUNT.findall(self.text) if with_noun else []
+        return [int(number) for number in [*with_noun, *without_noun]]
 
 
 def _times(texts: list[str]) -> Iterator[tuple[str, float]]:

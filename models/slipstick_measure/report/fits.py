@@ -4,7 +4,6 @@ the terminal.
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from slipstick.report.formatting import (
     value_amount,
     with_article,
 )
-from slipstick.results.question import Decision, TitleAnswer, verdict_word
+from slipstick.results.question import Decision
 from slipstick.results.words import Words, is_plural
 from slipstick_measure.report.count_comparison import comparison_in_title, numbers_in
 from slipstick_measure.report.fit_titles import FitTitle
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
 
 
 _SIZE_NAME_PREFIX = "size_needed["
-_TIME_NAME_PREFIX = "time["
-_EFFICIENCY_NAME_PREFIX = "efficiency["
+TIME_NAME_PREFIX = "time["
+EFFICIENCY_NAME_PREFIX = "efficiency["
 
 _NAMES_OF_DERIVED_VALUES = (
     "behind",
@@ -94,7 +93,7 @@ def fit_blocks(time_fits: Fitting) -> Iterator[TextBlock]:
             rows += [
                 [name.replace("time", "throughput") if time_fits.rate else name, *prediction_text]
                 for name, value in answer.values.items()
-                if name.startswith(_TIME_NAME_PREFIX)
+                if name.startswith(TIME_NAME_PREFIX)
                 for prediction_text in [_prediction_and_ends(time_fits, name, value, "to")]
             ]
             yield f"{answer.model}: {answer.notes[0]}"
@@ -138,7 +137,7 @@ def main_findings(time_fits: Fitting) -> list[str]:
     if loss_sentence := _loss_sentence(time_fits, words):
         sentences.append(loss_sentence)
     for name, value in best_answer.values.items():
-        if name.startswith(_TIME_NAME_PREFIX) and float(name[5:-1]) not in time_fits.bounded:
+        if name.startswith(TIME_NAME_PREFIX) and float(name[5:-1]) not in time_fits.bounded:
             prediction, ends = _prediction_and_ends(time_fits, name, value, "and")
             sentences.append(f"On p = {name[5:-1]}: {prediction}{ends and f', between {ends}'}.")
         if name.startswith(_SIZE_NAME_PREFIX):
@@ -222,7 +221,7 @@ def _bound_sentences(time_fits: Fitting) -> list[str]:
         for p, (low, high) in time_fits.bounded.items()
         for _, ends in [
             _prediction_and_ends(
-                time_fits, f"{_TIME_NAME_PREFIX}{p:g}]", Value(low, "s", low, high), "and"
+                time_fits, f"{TIME_NAME_PREFIX}{p:g}]", Value(low, "s", low, high), "and"
             )
         ]
     ]
@@ -241,7 +240,7 @@ def _prediction_by_law(time_fits: Fitting, best_answer: Answer, p: float) -> str
     """Return the prediction of the best law in words, to be written after an interval that needs no
     law; empty if no law describes the rows.
     """
-    name = f"{_TIME_NAME_PREFIX}{p:g}]"
+    name = f"{TIME_NAME_PREFIX}{p:g}]"
     if not time_fits.has_law or name not in best_answer.values:
         return ""
     return (
@@ -261,7 +260,7 @@ def _prediction_and_ends(
             predicted_time, word_between_ends
         ) if predicted_time.low is not None else ""
     unit, unit_size = time_fits.rate
-    processors = float(name[len(_TIME_NAME_PREFIX) : -1])
+    processors = float(name[len(TIME_NAME_PREFIX) : -1])
 
     def throughput_text(seconds: float | None) -> str:
         return f"{plain_decimal(processors / seconds / unit_size)} {unit}" if seconds else ""
@@ -306,12 +305,12 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     size_noun = words.meanings.get(time_fits.size_path, "") or "size"
     # What the law leaves out stands before what it says.
     law_index = int(bool(time_fits.growing_causes))
-    law_line = _law_line(best_answer, time_fits, title, size_noun) if time_fits.has_law else ""
+    law_line = law_sentence(best_answer, time_fits, title, size_noun) if time_fits.has_law else ""
     if law_line:
         sentences.insert(law_index, law_line)
     if time_fits.has_law:
         predictions = [
-            f"on p = {processors:g}: {_prediction_text(time_fits, processors, title)}"
+            f"on p = {processors:g}: {prediction_text(time_fits, processors, title)}"
             for processors in predicted_counts_in_title(words.title, best_answer)
         ]
         # What the title asks for first stands first.
@@ -356,9 +355,9 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
 
 
 def _measured_sentences(time_fits: Fitting, title: FitTitle) -> Iterator[str]:
-    """Yield what the measured rows say by themselves; on a level of the efficiency that nobody
-    asked for only if an efficiency may answer the title, else which rows keep the goal, or on which
-    number of processors the measured time is least.
+    """Yield what the measured rows say by themselves; on the default level of the efficiency only if
+    an efficiency may answer the title, else which rows keep the goal, or on which number of
+    processors the measured time is least.
     """
     is_level_told = not time_fits.has_default_level or (
         title.may_ask_for_efficiency and time_fits.goal is None
@@ -384,14 +383,14 @@ def _least_measured_sentence(time_fits: Fitting) -> str:
     best_count = min(
         time_by_count, key=lambda count: time_by_count[count] / (count if time_fits.rate else 1)
     )
-    name = f"{_TIME_NAME_PREFIX}{best_count:g}]"
+    name = f"{TIME_NAME_PREFIX}{best_count:g}]"
     amount, _ = _prediction_and_ends(time_fits, name, Value(time_by_count[best_count], "s"), "")
     measured = "throughput is highest" if time_fits.rate else "time is least"
     remark = ", the most measured" if best_count == max(time_fits.p) else ""
     return f"the measured {measured} on p = {best_count:g}{remark}: {amount}"
 
 
-def _law_line(answer: Answer, time_fits: Fitting, title: FitTitle, size_noun: str) -> str:
+def law_sentence(answer: Answer, time_fits: Fitting, title: FitTitle, size_noun: str) -> str:
     """Return what the preferred law says of the efficiency and of the speed-up, or how the laws
     that the data cannot distinguish differ in the speed-up; on how many processors the time is
     least, where the title asks for that.
@@ -404,10 +403,10 @@ def _law_line(answer: Answer, time_fits: Fitting, title: FitTitle, size_noun: st
     size_noun : what a size counts
     """
     by_law = _by_law(answer)
-    goal_text = _goal_sentence(answer, time_fits)
+    goal_text = goal_sentence(answer, time_fits)
     is_place_asked = title.asks_for_fastest_number or _laws_that_differ(answer, time_fits)
     if title.asks_for_fastest and is_place_asked and not goal_text:
-        return _fastest_sentence(answer, time_fits, title)
+        return fastest_sentence(answer, time_fits, title)
     efficient_text = ""
     if title.may_ask_for_efficiency or not time_fits.has_default_level:
         efficient_text = _efficiency_sentence(answer, time_fits, size_noun)
@@ -432,7 +431,7 @@ def _law_line(answer: Answer, time_fits: Fitting, title: FitTitle, size_noun: st
     return f"{efficient_text} {speedup_text}".strip()
 
 
-def _fastest_sentence(answer: Answer, time_fits: Fitting, title: FitTitle) -> str:
+def fastest_sentence(answer: Answer, time_fits: Fitting, title: FitTitle) -> str:
     """Return a sentence on the number of processors with the least time by a fit, with the interval
     that all laws leave; empty if the rows contradict it, or if more processors do more work. The
     speed-up stands first where a title asks for it.
@@ -459,7 +458,7 @@ def _fastest_sentence(answer: Answer, time_fits: Fitting, title: FitTitle) -> st
     return f"at least up to p = {place.low:g}. {capitalized(falls)}" if place.low else falls
 
 
-def _goal_sentence(answer: Answer, time_fits: Fitting) -> str:
+def goal_sentence(answer: Answer, time_fits: Fitting) -> str:
     """Return a sentence on the number of processors that keeps the goal by a fit, with its
     interval; empty without a goal, or if the fit is not the preferred one.
     """
@@ -492,7 +491,7 @@ def _measured_goal_sentence(time_fits: Fitting) -> str:
     for processors in np.unique(p).tolist():
         time = float(np.median(times[p == processors]))
         amount, _ = _prediction_and_ends(
-            time_fits, f"{_TIME_NAME_PREFIX}{processors:g}]", Value(time, "s"), ""
+            time_fits, f"{TIME_NAME_PREFIX}{processors:g}]", Value(time, "s"), ""
         )
         is_kept = time <= time_fits.goal.time_on(processors)
         phrases_by_state[is_kept].append(f"p = {processors:g} ({amount})")
@@ -523,19 +522,19 @@ def predicted_counts_in_title(title: str, answer: Answer) -> list[float]:
     """
     numbers_in_title = numbers_in(title)
     predicted_counts = [
-        float(name[5:-1]) for name in answer.values if name.startswith(_TIME_NAME_PREFIX)
+        float(name[5:-1]) for name in answer.values if name.startswith(TIME_NAME_PREFIX)
     ]
     return [number for number in predicted_counts if number in numbers_in_title]
 
 
-def _prediction_text(time_fits: Fitting, processors: float, title: FitTitle) -> str:
+def prediction_text(time_fits: Fitting, processors: float, title: FitTitle) -> str:
     """Return the time or the throughput, and the efficiency or the speed-up, that the preferred fit
     predicts for a number of processors, in words.
     """
-    cell = _prediction_cell(time_fits, f"{_TIME_NAME_PREFIX}{processors:g}]")
+    cell = _prediction_cell(time_fits, f"{TIME_NAME_PREFIX}{processors:g}]")
     text = f"{'throughput' if time_fits.rate else 'time'} {cell}"
     answer = time_fits.answers[0]
-    name = f"{_EFFICIENCY_NAME_PREFIX}{processors:g}]"
+    name = f"{EFFICIENCY_NAME_PREFIX}{processors:g}]"
     efficiency = answer.values.get(name)
     if efficiency is None:
         return text
@@ -558,12 +557,12 @@ def prediction_table(time_fits: Fitting, words: Words) -> Decision | None:
     """
     best_answer = time_fits.answers[0]
     processor_counts = [
-        float(name[len(_TIME_NAME_PREFIX) : -1])
+        float(name[len(TIME_NAME_PREFIX) : -1])
         for name in best_answer.values
-        if name.startswith(_TIME_NAME_PREFIX)
+        if name.startswith(TIME_NAME_PREFIX)
     ]
     efficiency_names = [
-        f"{_EFFICIENCY_NAME_PREFIX}{processor_count:g}]" for processor_count in processor_counts
+        f"{EFFICIENCY_NAME_PREFIX}{processor_count:g}]" for processor_count in processor_counts
     ]
     if len(processor_counts) < 2 or not all(
         name in best_answer.values for name in efficiency_names
@@ -575,7 +574,7 @@ def prediction_table(time_fits: Fitting, words: Words) -> Decision | None:
         rows.append(
             [
                 words.member_count(processor_count),
-                _prediction_cell(time_fits, f"{_TIME_NAME_PREFIX}{processor_count:g}]"),
+                _prediction_cell(time_fits, f"{TIME_NAME_PREFIX}{processor_count:g}]"),
                 value_amount(efficiency_name, efficiency.value, efficiency.unit, efficiency.ends),
             ]
         )
@@ -591,77 +590,6 @@ def _prediction_cell(time_fits: Fitting, name: str) -> str:
         return value_amount(name, predicted_time.value, predicted_time.unit, predicted_time.ends)
     prediction, ends_text = _prediction_and_ends(time_fits, name, predicted_time, "to")
     return f"{prediction} ({ends_text})" if ends_text else prediction
-
-
-def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
-    """Return whether the target efficiency or the goal is reached at the number of processors that
-    a title names, or at any number if it names none; None if the title has another question.
-    """
-    best_answer = time_fits.answers[0]
-    processors_in_title = predicted_counts_in_title(words.title, best_answer)
-    if time_fits.has_law and not numbers_in(words.title):
-        return _goal_verdict(time_fits, words)
-    if not (time_fits.has_law and len(processors_in_title) == 1):
-        return None
-    processors = processors_in_title[0]
-    target_text = percent(time_fits.efficiency)
-    name, target, sign = f"{_EFFICIENCY_NAME_PREFIX}{processors:g}]", time_fits.efficiency, 1
-    condition = f"efficiency >= {target_text.replace(' ', '')}"
-    if time_fits.goal is not None and time_fits.goal.text in words.title:
-        target_text = time_fits.goal.text
-        relation = ">=" if time_fits.goal.time is None else "<="
-        condition = f"time {relation} {target_text.replace(' ', '')}"
-        name, target, sign = (
-            f"{_TIME_NAME_PREFIX}{processors:g}]",
-            time_fits.goal.time_on(processors),
-            -1,
-        )
-    elif not re.search(rf"{target_text.replace(' ', ' ?')}|efficien", words.title):
-        return None
-    value = best_answer.values.get(name)
-    if value is None or value.value is None:
-        return None
-    low, high = (value.value if end is None else end for end in value.ends)
-    is_reached_at_low, is_reached_at_high = (sign * end >= sign * target for end in (low, high))
-    is_undecided = is_reached_at_low != is_reached_at_high
-    is_reached = None if is_undecided else is_reached_at_low
-    reason = f" ({target_text} lies within the interval)" if is_undecided else ""
-    verdict_text = with_noun_for_processors(
-        f"{verdict_word([is_reached])}, on p = {processors:g}{reason}", words
-    )
-    # The same words as in the headline, which is left out then.
-    sentence = _prediction_text(time_fits, processors, FitTitle(words.title))
-    return TitleAnswer(verdict_text, sentence, replaces_headline=False, condition=condition)
-
-
-def _goal_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
-    """Return whether the goal in a title is reached on any number of processors; None if the title
-    states no goal of the fit.
-    """
-    best_answer, goal = time_fits.answers[0], time_fits.goal
-    count = best_answer.values.get("needed_processors")
-    if count is None or goal is None or goal.text not in words.title:
-        return None
-    is_reached = count.value is not None and count.high is not None
-    is_undecided = not is_reached and (count.value is not None or count.low is not None)
-    relation = ">=" if goal.time is None else "<="
-    goal_sentence = uncapitalized(_goal_sentence(best_answer, time_fits))
-    return TitleAnswer(
-        verdict_word([None if is_undecided else is_reached]),
-        with_noun_for_processors(goal_sentence.rstrip("."), words),
-        replaces_headline=False,
-        condition=f"time {relation} {goal.text.replace(' ', '')}",
-    )
-
-
-def comparison_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
-    """Return how the two numbers of processors in a title compare; None if it names no two. Whether
-    a gain is worth its cost is left to the reader.
-    """
-    comparison = comparison_in_title(time_fits, words.title)
-    if comparison is None:
-        return None
-    return TitleAnswer("", comparison.sentence(words), replaces_headline=False, stands_alone=True)
 
 
 def _size_clause(time_fits: Fitting, size_noun: str) -> str:
@@ -713,7 +641,7 @@ def _families_table(time_fits: Fitting, answers: Sequence[Answer]) -> TextTable:
     the known truth.
     """
     true_time_by_count = time_fits.truth
-    time_names = [name for name in answers[0].values if name.startswith(_TIME_NAME_PREFIX)]
+    time_names = [name for name in answers[0].values if name.startswith(TIME_NAME_PREFIX)]
     true_times = {
         name: true_time_by_count[float(name[5:-1])] for name in time_names if true_time_by_count
     }
@@ -752,7 +680,7 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
     ----------
     answer : a fit
     """
-    prefixes_of_derived = (LOST, _SIZE_NAME_PREFIX, _TIME_NAME_PREFIX, _EFFICIENCY_NAME_PREFIX)
+    prefixes_of_derived = (LOST, _SIZE_NAME_PREFIX, TIME_NAME_PREFIX, EFFICIENCY_NAME_PREFIX)
     return {
         name: value
         for name, value in answer.values.items()
@@ -780,7 +708,7 @@ def _limits_sentence(answer: Answer, time_fits: Fitting, is_alone: bool = False)
     time_fits : all fits
     is_alone : whether the sentences are on this law alone, with the doubts that others raise
     """
-    goal_text = _goal_sentence(answer, time_fits)
+    goal_text = goal_sentence(answer, time_fits)
     efficient_text = f"{goal_text} {_efficiency_sentence(answer, time_fits)}".strip()
     speedup_text = _speedup_sentence(answer, time_fits)
     if speedup_text and (differing_laws := _laws_that_differ(answer, time_fits)):
@@ -943,7 +871,7 @@ def _spread_sentence(name: str, answer: Answer, laws: Sequence[Answer], time_fit
     low, high = (end or 0.0 for end in answer.values[name].ends)
     beginning = f"Beyond p = {max(time_fits.p):g}"
     interval = _prediction_and_ends(time_fits, name, answer.values[name], "to")[1]
-    place = f"at p = {name[len(_TIME_NAME_PREFIX) : -1]}"
+    place = f"at p = {name[len(TIME_NAME_PREFIX) : -1]}"
     spread_of_laws = Value(answer[name], "s", lowest, highest)
     spread = _prediction_and_ends(time_fits, name, spread_of_laws, "to")[1]
     if highest - lowest >= _LARGE_PART * (high - low):
@@ -964,7 +892,7 @@ def _farthest_prediction_name(answer: Answer, time_fits: Fitting) -> str:
     predicted_names = [
         name
         for name, value in answer.values.items()
-        if name.startswith(_TIME_NAME_PREFIX)
+        if name.startswith(TIME_NAME_PREFIX)
         and value.low is not None
         and max(time_fits.p) < float(name[5:-1])
         and float(name[5:-1]) not in time_fits.bounded

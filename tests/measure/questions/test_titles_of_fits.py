@@ -106,6 +106,43 @@ def test_measured_rows_are_told_for_what_the_title_asks(
 
 
 @pytest.mark.turns(4)
+@pytest.mark.parametrize(
+    ("title", "beginning"),
+    [
+        ("Is it worth buying 128 cores?", r"No, on 128 processors, for an efficiency of at least"),
+        ("Does it scale to 4 ranks?", r"Yes, on 4 processors, for an efficiency of at least 75 %"),
+        ("Is 48 ranks too many?", r"Yes, on 48 processors, for an efficiency of at least 75 %"),
+        ("Is 2 ranks too much?", r"No, on 2 processors, for an efficiency of at least 75 % \(the"),
+        ("Will 32 ranks be faster than 16?", r"Yes: on 32 processors the program is 1\.3"),
+        ("Is it faster on 16 ranks than on 32?", r"No: on 32 processors the program is 1\.3"),
+        ("Are 32 ranks slower than 16?", r"No: on 32 processors the program is 1\.3"),
+        ("Do we gain by going from 16 to 32 ranks?", r"Yes: on 32 processors the program is 1\.3"),
+        ("Is it twice as fast on 32 ranks as on 16?", r"No: on 32 processors the program is 1\.3"),
+        ("Are 48 ranks faster than 64?", r"Undecided: on 64 processors .* times\) as on 48: "),
+        ("Should I use 64 ranks instead of 48?", r"Undecided: on 64 processors the program is "),
+        ("Is it 10 times as fast on 48 ranks?", r"Yes, on 48 processors: speed-up 16\.\d"),
+        ("Is a speed-up of 30 reached on 48 ranks?", r"No, on 48 processors: speed-up 16\.\d"),
+        ("Can it reach a speed-up of 40?", rf"No: {LAW}, speed-up is largest, 16\.\d"),
+        ("Can it reach a speed-up of 8?", rf"Yes: {LAW}, speed-up is largest, 16\.\d"),
+        ("Does it become faster beyond 16 ranks?", r"Yes: on (4\d|5\d) processors \("),
+        ("Does it stop scaling beyond 16 ranks?", r"No: on (4\d|5\d) processors \("),
+        ("Does it gain anything beyond 32 ranks?", r"Undecided: on (4\d|5\d) processors \("),
+        ("Does it take longer than 6 s on 16 ranks?", r"Yes, on 16 processors: time 10\."),
+        ("Does it take longer than 12 s on 16 ranks?", r"No, on 16 processors: time 10\."),
+        ("Are 16 ranks enough for 12 s?", r"Yes, on 16 processors: time 10\."),
+    ],
+)
+def test_a_title_that_asks_yes_or_no_is_answered_so(
+    tmp_path: Path, title: str, beginning: str
+) -> None:
+    """By the true times, all answers but the undecided ones are right."""
+    lines = first_lines(tmp_path, title)
+    assert re.match(beginning, lines[0], re.IGNORECASE), lines
+    amounts = lines[0].rpartition(": ")[2]
+    assert sum(amounts in line for line in lines) == 1, lines
+
+
+@pytest.mark.turns(4)
 def test_a_limit_that_the_fit_states_itself_is_kept(tmp_path: Path) -> None:
     lines = first_lines(tmp_path, "Do 48 ranks finish within 20 s?", "at: [48], time: 6 s")
     assert not lines[0].startswith(("Yes", "No")), lines

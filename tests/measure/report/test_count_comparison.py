@@ -9,7 +9,8 @@ import pytest
 from slipstick.answer import Answer, Value
 from slipstick.results.words import Words, may_ask_for_opposite
 from slipstick_measure.report.count_comparison import comparison_in_title
-from slipstick_measure.report.fits import comparison_verdict, fit_headline, fit_verdict
+from slipstick_measure.report.fit_verdicts import comparison_verdict, verdict_on_prediction
+from slipstick_measure.report.fits import fit_headline
 from slipstick_measure.results import Fitting, TimeGoal
 
 WORDS = Words(title="Is it worth asking for 64 ranks in place of 16?", member="rank")
@@ -56,10 +57,10 @@ def test_throughputs_are_compared_as_such() -> None:
 def test_a_gain_within_the_interval_is_undecided(high: float, is_undecided: bool) -> None:
     verdict = comparison_verdict(fitting(high=high), WORDS)
     assert verdict is not None
-    assert not verdict.word
-    assert (", a gain that is undecided: " in verdict.sentence) == is_undecided
+    assert verdict.word == "Undecided" * is_undecided
     headline = fit_headline(fitting(high=high), WORDS)
-    assert verdict.sentence in headline[0]
+    assert (", a gain that is undecided: " in headline[0]) == is_undecided
+    assert verdict.sentence == headline[0].replace(", a gain that is undecided", "")
 
 
 @pytest.mark.parametrize(
@@ -106,10 +107,12 @@ def test_a_factor_near_one_is_no_order_of_amounts() -> None:
 )
 def test_all_words_of_a_longest_time_are_read_alike(limit: str, is_answered: bool) -> None:
     words = Words(title=f"Does a run on 64 ranks take {limit} 10 s?", member="rank")
-    verdict = fit_verdict(replace(fitting(), goal=TimeGoal("10 s", 10.0)), words)
+    verdict = verdict_on_prediction(replace(fitting(), goal=TimeGoal("10 s", 10.0)), words)
     assert verdict is not None
-    assert verdict.word.startswith("Yes")
+    # The opposite is asked for by the words that the condition does not answer.
+    assert verdict.word.startswith("Yes" if is_answered else "No")
     assert may_ask_for_opposite(words.title, verdict.condition) != is_answered
+    assert verdict.answers_opposite != is_answered
 
 
 @pytest.mark.parametrize(
