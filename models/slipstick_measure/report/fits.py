@@ -355,8 +355,8 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
 
 
 def _measured_sentences(time_fits: Fitting, title: FitTitle) -> Iterator[str]:
-    """Yield what the measured rows say by themselves; on the default level of the efficiency only if
-    an efficiency may answer the title, else which rows keep the goal, or on which number of
+    """Yield what the measured rows say by themselves; on the default level of the efficiency only
+    if an efficiency may answer the title, else which rows keep the goal, or on which number of
     processors the measured time is least.
     """
     is_level_told = not time_fits.has_default_level or (
