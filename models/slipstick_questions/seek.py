@@ -442,7 +442,11 @@ class SeekResult(QuestionResult):
         return [search.of for search in self.searches if search.of != YEAR]
 
     def decision(self, words: Words) -> Decision | None:
-        """Return a table of where each condition holds, with a row for each case."""
+        """Return a table of where each condition holds, with a row for each case; of a single
+        search, the limited value on both sides of its only change.
+        """
+        if len(self.searches) == 1 and not self.searches[0].is_one_of_cases:
+            return _table_around_change(self.searches[0], words)
         conditions = [capitalized(_condition_clause(search, words)) for search in self.searches]
         # The sentences above the table have the condition if it is the same in all rows.
         conditions_shown = conditions if len({*conditions}) > 1 else []
@@ -2105,6 +2109,33 @@ def _shared_limit_text(searches: Sequence[ConditionSearch], words: Words) -> str
     """
     limits = {phrase for search in searches for phrase in _fixed_limit_phrase(search, words)}
     return f" ({limits.pop()})" if len(limits) == 1 else ""
+
+
+def _table_around_change(search: ConditionSearch, words: Words) -> Decision | None:
+    """Return a table of the value that a condition limits at the first and the last place of a
+    search and on both sides of its only change; None for other conditions.
+    """
+    curves = search.curves
+    if search.of == YEAR or curves is None or len(search.crossings) != 1 or search.undecided:
+        return None
+    places = curves.places.tolist()
+    after_index = bisect_right(places, search.crossings[0].value * (1 - 1e-12))
+    indices = {0, after_index - 1, after_index, len(places) - 1} & {*range(len(places))}
+    rows = []
+    for index in sorted(indices):
+        value, *ends = (float(end) for end in curves.left[:, index])
+        is_true = search.holds_at(places[index])
+        rows.append(
+            [
+                setting_amount(search.of, places[index], search.unit, words),
+                value_amount(curves.left_side, value, curves.dimension, (ends[0], ends[1]))
+                if math.isfinite(value)
+                else NOTHING,
+                "undecided" if is_true is None else "yes" if is_true else "no",
+            ]
+        )
+    titles = [words.quantity(search.of), words.limited_value(search.condition), "is met"]
+    return titles, rows
 
 
 _ASKS_FOR_SETTING = late_pattern(

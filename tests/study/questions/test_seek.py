@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from slipstick import solve
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
 from slipstick.expression.formula import Comparison
@@ -27,7 +28,7 @@ from slipstick.expression.nodes import TIME, Parameter
 from slipstick.law import LAWS
 from slipstick.limits import ANNOUNCE
 from slipstick.report.formatting import do_overlap, percent, question_section
-from slipstick.report.head import head_lines
+from slipstick.report.head import decision_table, head_lines
 from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import Words
 from slipstick.sim.settings import Simulation
@@ -1328,3 +1329,50 @@ def test_places_that_approximate_values_leave_undecided_are_simulated(
     assert (
         "simulated, because approximate values do not decide" in SeekResult((by_default,)).doubt()
     )
+
+
+SHOP = """queueing-network: 1
+classes: {requests: {arrivals: 80 /s}}
+stations:
+  web: {servers: 2, service: {requests: 5 ms}}
+  db: {service: {requests: 4 ms}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("of", "limit", "places"),
+    [
+        ("stations.db.servers, from: 1, to: 6, step: 1", "12 ms", {1: "no", 2: "yes", 6: "yes"}),
+        ("classes.requests.arrivals, from: 10 /s, to: 240 /s", "40 ms", {}),
+    ],
+)
+def test_a_single_search_has_a_table_of_both_sides_of_its_change(
+    tmp_path: Path, of: str, limit: str, places: dict[int, str]
+) -> None:
+    (tmp_path / "shop.yaml").write_text(SHOP)
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "study: 1\ntitle: Which one is it?\n"
+        "base: {model: shop.yaml, classes.requests.arrivals: 200 /s}\n"
+        f'seek: {{it: {{of: {of}, where: "response_time[requests] <= {limit}"}}}}\n'
+    )
+    results = run(prepare(str(study)))
+    table = decision_table(results, results.answer)
+    assert table is not None
+    assert [*table.titles[1:]] == [f"response time of requests (at most {limit})", "is met"]
+    path = of.partition(",")[0]
+    for place, amount, is_met in table.rows:
+        settings = {"classes.requests.arrivals": "200 /s"} | {path: place}
+        answer = solve(str(tmp_path / "shop.yaml"), settings)
+        time = answer["response_time[requests]"]
+        assert time is not None
+        # The place is rounded to four digits.
+        assert float(amount.removesuffix(" ms")) == pytest.approx(1e3 * time, rel=5e-3)
+        assert is_met == ("yes" if time <= float(limit[:2]) / 1e3 else "no")
+    met = [is_met for *_, is_met in table.rows]
+    # Both sides of the change stand beside each other.
+    assert {"yes", "no"} == {*met}
+    if places:
+        assert {int(row[0]): row[2] for row in table.rows} == places
+    else:
+        assert met == ["yes", "yes", "no", "no"]
