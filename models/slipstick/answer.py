@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -13,6 +12,7 @@ from slipstick.arguments import TEXT, checked
 from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import UnknownNameError, with_way_out
 from slipstick.extensions import FUNCTIONS
+from slipstick.late import dataclass, field
 from slipstick.vocabulary import BOUNDS, NOT_CHECKED, SIMULATION, UNDECIDED
 
 OVERHEAD, REDUCTION = "overhead", "overhead_reduction"

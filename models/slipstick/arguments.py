@@ -23,13 +23,13 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import wraps
 from sys import float_info
 from types import FunctionType
 from typing import Any, TypeVar
 
 from slipstick.errors import ModelError, did_you_mean
+from slipstick.late import LateMethod, dataclass
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -312,12 +312,16 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
     def decorate(target: T) -> T:
         """Return a function with checked arguments, or a class whose calls are checked."""
         if isinstance(target, type):
-            # Its own attribute, of a class that may be frozen.
-            type.__setattr__(
+            unchecked = vars(target)["__init__"]
+            checked_init = LateMethod(
                 target,
                 "__init__",
-                _with_converted_arguments(vars(target)["__init__"], target.__qualname__, kinds),
+                lambda owner: _with_converted_arguments(
+                    unchecked.__get__(None, owner), owner.__qualname__, kinds
+                ),
             )
+            # Its own attribute, of a class that may be frozen.
+            type.__setattr__(target, "__init__", checked_init)
             return target
         checked_function: Any = _with_converted_arguments(target, target.__qualname__, kinds)
         return checked_function  # type: ignore[no-any-return]

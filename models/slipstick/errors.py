@@ -21,14 +21,14 @@ text.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Self, TypeVar
 
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, late_pattern
 
 T = TypeVar("T")
 
@@ -243,7 +243,7 @@ def with_kind_of(text: str, *sentences: str) -> str:
     return text if first_sentence is None else type(first_sentence)(text, **vars(first_sentence))
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Problem:
     """A problem in the input with its place: 1-based line and column (0 outside files), dotted
     path.

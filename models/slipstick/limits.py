@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from time import monotonic, thread_time
 from types import MappingProxyType
 
@@ -22,6 +21,7 @@ from slipstick.errors import (
     UnknownNameError,
     with_kind_of,
 )
+from slipstick.late import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ No array is made when this module is imported, so that checks of files do not lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from slipstick.errors import ModelError
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, np
 
 Array = NDArray[Any]
 """Real or, for derivatives, complex numbers along the points of a sweep."""

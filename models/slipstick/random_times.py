@@ -32,12 +32,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from typing import Any
 
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, np, replace
 from slipstick.phases import balanced_means
 
 Array = NDArray[Any]

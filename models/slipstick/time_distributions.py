@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from slipstick.errors import ModelError
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.phases import (
     MOST_PHASES,
     PhaseType,

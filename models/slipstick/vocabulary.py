@@ -9,11 +9,11 @@ disciplines and methods to them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.extensions import Registry
+from slipstick.late import dataclass
 
 Technology = Literal[
     "application",

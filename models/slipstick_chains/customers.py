@@ -9,13 +9,12 @@ out of the values of stations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
 from slipstick.answer import DeferredShares
 from slipstick.expression.tape import Columns, Tape, Values, entries_at_rows, selected_values
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.method.answers import Gradient, Solution
 from slipstick.method.names import is_of_absence, labels_of_absences
 from slipstick.model.network import QueueingNetwork

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from slipstick.answer import Value, unit_of
 from slipstick.errors import NoAnswerError
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.method.names import station_and_count_of_passage, steady_name_and_time_of
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network

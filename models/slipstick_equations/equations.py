@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from slipstick.expression.nodes import (
@@ -26,6 +25,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.expression.symbolic import latex
+from slipstick.late import dataclass, field, replace
 from slipstick.law import network
 from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any
 
 from slipstick.expression.nodes import TIME, zero
 from slipstick.expression.tape import Tape
+from slipstick.late import dataclass
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.vocabulary import DISCIPLINES, NEVER, SAME_EXPONENTIAL
 from slipstick_equations.equations import reasons_without_formula

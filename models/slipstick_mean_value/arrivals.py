@@ -31,9 +31,8 @@ constructs "stations", "locks" and "permits".
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
-from slipstick.late import np
+from slipstick.late import dataclass, field, np, replace
 from slipstick.model.system import is_processor
 from slipstick.queueing.residual_wait import erlang_b, finite_source_all_busy, residual_time
 from slipstick.random_times import (

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Parameter
-from slipstick.late import np
+from slipstick.late import dataclass, np, replace
 from slipstick.limits import WorkPace, check_cost
 from slipstick.method.activity_form import ActivityTable
 from slipstick.method.activity_numbers import (

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from slipstick.expression.nodes import Expr
-from slipstick.late import Array
+from slipstick.late import Array, dataclass, field
 from slipstick.model.system import Model, Station
 from slipstick.structure.visits import Places, VisitTree, mean_service, visit_trees
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES

@@ -26,10 +26,9 @@ Source: derived here; for random feedback with one service time Takacs, Bell Sys
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
-from slipstick.late import np
+from slipstick.late import dataclass, np
 from slipstick.random_times import (
     Array,
     RandomTime,

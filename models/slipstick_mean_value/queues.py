@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from slipstick.expression.nodes import Expr
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, field, np, replace
 from slipstick.model.activity import Choice, Hold, Pipeline, Step
 from slipstick.model.steps import (
     HELD,

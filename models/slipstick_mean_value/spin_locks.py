@@ -22,9 +22,8 @@ at which spinning saturates the word's station, where two states can both last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from slipstick.late import np
+from slipstick.late import dataclass, np
 from slipstick.model.system import Lock, Model
 from slipstick.random_times import (
     Array,

@@ -8,11 +8,10 @@ Their states are rows of the arrays: [populations, points] in place of [points].
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, product
 from typing import TypeVar
 
-from slipstick.late import np
+from slipstick.late import dataclass, np
 from slipstick.random_times import Array, RandomTime
 from slipstick_mean_value.arrivals import ArrivalState
 from slipstick_mean_value.traversal import VisitTimes

@@ -24,11 +24,11 @@ Source: maxima as in `slipstick.random_times`; pipelines by Clark, Operations Re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import reduce
 from statistics import NormalDist
 
-from slipstick.late import np
+from slipstick.late import dataclass, np
 from slipstick.model.activity import (
     GEOMETRIC,
     BarrierWait,

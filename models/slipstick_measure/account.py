@@ -23,11 +23,11 @@ region that is the whole program, and its parts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.late import dataclass, field
 from slipstick.law.account import EFFICIENCY, PROCESSORS_LOST, SPEEDUP
 from slipstick_laws.account import AVERAGE_LATENCY, SEQUENTIAL_ESTIMATE
 from slipstick_measure.growth import Growth, growth_of

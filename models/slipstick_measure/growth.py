@@ -10,10 +10,10 @@ its efficiency is the ideal time over its own, and its speed-up p times that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import log
 
 from slipstick.errors import SpecError
+from slipstick.late import dataclass
 from slipstick_measure.measurements import MeasuredPoint, Measurements, ReducedValue
 
 LEAST_CONSTANT_TIME, LEAST_PROCESSOR_RATIO = 0.8, 4.0

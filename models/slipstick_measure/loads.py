@@ -13,9 +13,9 @@ Source: Denning and Buzen, The Operational Analysis of Queueing Network Models, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from slipstick.errors import Problem, SpecError
+from slipstick.late import dataclass, field
 
 _ROUNDING = 1e-12
 """Relative differences below this come from the last digits of floating-point numbers."""

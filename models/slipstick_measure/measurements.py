@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean, nearest_names
 from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, Dimension
+from slipstick.late import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

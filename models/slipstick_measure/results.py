@@ -5,12 +5,11 @@ tables and pictures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, TypedSentence
-from slipstick.late import Array
+from slipstick.late import Array, dataclass, field
 
 LEAST_CRITERION_DIFFERENCE = 4.0
 """Models whose criteria differ by less are not told apart (Burnham and Anderson, 2002, section 2.6:

@@ -7,14 +7,13 @@ matters most. A number that the model is built with, such as servers, takes a mo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scipy.interpolate import RegularGridInterpolator
 
 from slipstick.answer import Answer
 from slipstick.expression.nodes import COUNT, Parameter
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, field, np, replace
 from slipstick.limits import Progress, announcing_progress, ignore_progress
 from slipstick.method.answers import CompiledModel
 from slipstick.model.network import QueueingNetwork

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from html import escape
 from math import isclose, log, prod
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer, exactness_words
 from slipstick.expression.nodes import Dimension
+from slipstick.late import dataclass
 from slipstick.report.answer import stated_rate_unit
 from slipstick.report.formatting import (
     capitalized,

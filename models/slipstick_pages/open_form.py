@@ -6,9 +6,9 @@ A page evaluates them without a solver, for any number of servers and up to satu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from slipstick.expression.nodes import COUNT, TIME, Booked, Expr, Number, Parameter, total
+from slipstick.late import dataclass
 from slipstick.model.network import NetworkStation, OpenClass, QueueingNetwork
 from slipstick.vocabulary import DISCIPLINES, NEVER, SAME_EXPONENTIAL
 from slipstick_laws.station import MMC_WAITING_TIME

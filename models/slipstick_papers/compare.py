@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, UnitError
 from slipstick.expression.nodes import Dimension
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.report.formatting import (
     NO_ENDS,
     NOTHING,

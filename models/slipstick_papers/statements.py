@@ -6,14 +6,13 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import inf, nextafter
 from typing import ClassVar, NamedTuple
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, Saturated, SpecError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension
-from slipstick.late import np
+from slipstick.late import dataclass, field, np
 from slipstick.report.formatting import (
     NO_ENDS,
     escape,

@@ -14,14 +14,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, NamedTuple
 
 from slipstick.answer import OVERHEAD, Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, field, np, replace
 from slipstick.model.uncertainty import random_stream
 from slipstick.report.formatting import escape, join_phrases, quantity, with_noun
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable

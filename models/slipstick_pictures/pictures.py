@@ -8,7 +8,6 @@ import string
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from slipstick.answer import Answer
 from slipstick.errors import DoubtfulRate, InputError, look_up
 from slipstick.expression.nodes import Dimension
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np, replace
 from slipstick.report.formatting import (
     UNKNOWN,
     axis_value,

@@ -5,12 +5,12 @@ other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isnan
 from typing import ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
+from slipstick.late import dataclass, field
 from slipstick.report.answer import agreement_blocks
 from slipstick.report.formatting import escape, join_phrases, markdown_blocks, with_noun
 from slipstick.report.head import method_phrase

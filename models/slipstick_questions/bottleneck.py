@@ -8,12 +8,11 @@ vol. 2, 1976, section 4.12. Models with arrivals are in `slipstick_questions.ope
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import ClassVar
 
 from slipstick.answer import Answer
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, field, np, replace
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slipstick.expression.nodes import Dimension
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.report.formatting import quantity
 from slipstick.results.words import ONE_VALUE, Words
 from slipstick.units import choose_unit

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from operator import itemgetter
@@ -37,7 +36,7 @@ from slipstick.errors import (
     did_you_mean,
 )
 from slipstick.expression.nodes import parameters
-from slipstick.late import Array, NDArray, late_pattern, np
+from slipstick.late import Array, NDArray, dataclass, field, late_pattern, np, replace
 from slipstick.limits import ANNOUNCE, announcing_for, check_cost
 from slipstick.method.asked import needs_simulation
 from slipstick.report.formatting import (

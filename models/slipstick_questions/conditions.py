@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from slipstick.errors import FormulaError
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import COUNT, Dimension, Expr, Number, Parameter
-from slipstick.late import Array, NDArray, late_pattern, np
+from slipstick.late import Array, NDArray, dataclass, late_pattern, np
 from slipstick.results.sweep import split_name
 from slipstick.results.words import ONE_VALUE, SHARES
 from slipstick.schema.kinds.quantity import read_condition, read_expression

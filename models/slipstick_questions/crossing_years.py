@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, floor
 from typing import NamedTuple
 
-from slipstick.late import Array, late_pattern, np
+from slipstick.late import Array, dataclass, late_pattern, np
 from slipstick.report.formatting import percent, uncapitalized
 from slipstick_questions.years import year_text
 

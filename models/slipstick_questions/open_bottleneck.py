@@ -11,13 +11,12 @@ Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.bounds import CompiledNetworkBounds

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slipstick.errors import ModelError, UnknownNameError
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.limits import with_limits
 from slipstick.schema.kinds.quantity import read_condition, validate
 from slipstick.schema.kinds.study import study_model

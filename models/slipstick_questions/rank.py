@@ -7,13 +7,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from slipstick.answer import OVERHEAD, Answer, Value, zero_if_rounding
 from slipstick.errors import NoAnswerError, Problem, SpecError, did_you_mean
-from slipstick.late import Array, late_pattern, np
+from slipstick.late import Array, dataclass, field, late_pattern, np, replace
 from slipstick.model.system import group_names
 from slipstick.report.formatting import (
     NOTHING,

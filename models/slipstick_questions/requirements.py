@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from math import inf
 
 from slipstick.expression.nodes import Dimension
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np
 from slipstick.model.requirement import Requirement, violation_words
 from slipstick.report.formatting import join_phrases, quantity, setting_phrase
 from slipstick.results.words import Words

@@ -8,11 +8,10 @@ mean time of the customers that come to it is infinite. A condition such as ``re
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 from slipstick.errors import Saturated
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.model.network import QueueingNetwork
 from slipstick.report.formatting import join_phrases

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slipstick.expression.nodes import Dimension
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.report.formatting import quantity
 from slipstick.results.words import Words
 from slipstick.schema.kinds.study import YEAR

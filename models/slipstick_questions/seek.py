@@ -9,7 +9,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeGuard
@@ -24,7 +23,7 @@ from slipstick.errors import (
     did_you_mean,
 )
 from slipstick.expression.nodes import parameters
-from slipstick.late import Array, NDArray, late_pattern, np
+from slipstick.late import Array, NDArray, dataclass, field, late_pattern, np, replace
 from slipstick.limits import ANNOUNCE, ANNOUNCED
 from slipstick.report.formatting import (
     NO_ENDS,

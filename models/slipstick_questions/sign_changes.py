@@ -5,10 +5,9 @@ then by root finding.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from slipstick.expression.formula import Comparison
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np
 
 _LARGEST_MARGIN_AT_ROOT = 1e-6
 """A margin that is larger than this at the root says that the condition jumps there."""

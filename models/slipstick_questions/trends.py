@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from slipstick.errors import DoubtfulRates, did_you_mean
 from slipstick.expression.nodes import COUNT, TIME, TIME_PER_BYTE, parameters
-from slipstick.late import Array
+from slipstick.late import Array, dataclass, replace
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.report.formatting import join_phrases, uncapitalized

@@ -15,14 +15,13 @@ trends in time series, Management Science 31(10), 1985, damp trends in the same 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import isfinite, log, sqrt
 from typing import NamedTuple
 
 from slipstick.errors import ModelError
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 
 NORMAL_90 = 1.6448536269514722  # 90 % of a normal distribution lie within so many deviations
 LEAST_POINTS_OF_STRONG_SERIES = 8

@@ -5,12 +5,11 @@ written, period by period, or by series of measured points.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from math import sqrt
 from typing import ClassVar
 
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.report.formatting import uncapitalized
 from slipstick_rates.series import FittedSeries, PathBasis, RateModel, level_covariance

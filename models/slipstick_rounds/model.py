@@ -8,11 +8,11 @@ interval (micro-batch), and a disk that serves its queue in one sweep.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from slipstick.errors import Fault, ModelFaultsError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Expr, Parameter, parameters, zero
+from slipstick.late import dataclass, field
 from slipstick.model.activity import check_model_name
 from slipstick.model.added import AddedModel
 from slipstick.model.requirement import Requirement

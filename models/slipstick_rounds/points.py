@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NoReturn, cast
 
@@ -15,7 +14,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Operation, Parameter, operands, walk, with_operands
 from slipstick.expression.nodes import parameters as parameters_of
 from slipstick.expression.tape import Columns, Tape, Values, count_of_points, selected_values
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, field, np, replace
 from slipstick.method.amounts import amounts_and_half_widths
 from slipstick.method.answers import CompiledModel, Gradient, Remarks, Solution
 from slipstick.sim.estimate import Estimate

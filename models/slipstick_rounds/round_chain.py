@@ -8,9 +8,8 @@ Customers of two phases have formulas in `slipstick_rounds.formula`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,10 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, field, np
 from slipstick.limits import WorkPace
 
 

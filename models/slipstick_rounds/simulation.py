@@ -7,12 +7,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 
 from slipstick.errors import MissingExtraError, NoAnswerError, NotConverged, RunLength
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.method.answers import Remarks
 from slipstick.sim.estimate import (
     BATCHES,

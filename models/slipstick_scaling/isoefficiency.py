@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -23,7 +22,7 @@ from typing import Any
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Booked, Expr, Operation, keep_booked, parameters, walk
 from slipstick.expression.symbolic import sympy, to_sympy
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, field, np, replace
 from slipstick.law import Law
 from slipstick.method.answers import Answers, CompiledModel
 from slipstick.method.closed_form import ClosedForm

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, pairwise
 from string import ascii_lowercase
@@ -15,7 +14,7 @@ from slipstick.answer import Answer, Value, Verdict
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Parameter, parameters
 from slipstick.expression.tape import Tape
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, field, np, replace
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.ladder import LadderForm

@@ -6,10 +6,9 @@ predictions of a trend.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.report.formatting import percent, quantity
 from slipstick.results.words import CLASS_TITLES, NO_WORDS, Words, as_words
 from slipstick.schema.library import TECHNOLOGY

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.errors import DoubtfulRates, UnknownNameError
 from slipstick.expression.nodes import number_text
-from slipstick.late import Array, late_pattern, np
+from slipstick.late import Array, dataclass, field, late_pattern, np, replace
 from slipstick.report.formatting import (
     capitalized,
     do_overlap,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
-from slipstick.late import Array, late_pattern
+from slipstick.late import Array, dataclass, field, late_pattern
 from slipstick.results.sweep import Sweep, split_name
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.kinds.study import YEAR

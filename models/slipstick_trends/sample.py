@@ -5,13 +5,12 @@ variance.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.expression.nodes import Dimension
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, field, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.report.formatting import (
     Ends,

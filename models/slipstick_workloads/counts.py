@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Parameter
+from slipstick.late import dataclass
 from slipstick.program.program import ProgramData
 from slipstick.schema.kinds.constraints import Note, broken_rule
 from slipstick.schema.kinds.quantity import Described, Spec

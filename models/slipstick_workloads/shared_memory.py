@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import TIME, Expr, ceil_log, maximum, minimum, zero
+from slipstick.late import dataclass
 from slipstick.model.activity import barrier, choose, delay, hold, service, then
 from slipstick.model.machine import (
     BarrierKind,

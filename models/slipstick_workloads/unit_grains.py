@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import (
@@ -39,6 +38,7 @@ from slipstick.expression.nodes import (
     maximum,
     zero,
 )
+from slipstick.late import dataclass, replace
 from slipstick.law.symbols import NANDA_NI
 from slipstick.model.activity import barrier, choose, delay, fork, hold, repeat, then
 from slipstick.model.machine import Bus, Cache, MachineLock, Ring, SharedMemory

@@ -29,7 +29,6 @@ import operator
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean, nearest_names, short
@@ -44,7 +43,7 @@ from slipstick.expression.nodes import (
     as_expr,
     common_dimension,
 )
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np
 
 RELATIONS = {
     "<=": "less_equal",

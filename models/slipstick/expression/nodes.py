@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from typing import Any, cast
 
@@ -25,7 +24,7 @@ from slipstick.arguments import (
     value_in_message,
 )
 from slipstick.errors import ModelError, UnitError
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern, replace
 
 BASES = ("s", "B", "op", "request", "page", "message", "cycle")
 """Base units. Bytes, operations, requests and cycles are dimensions of their own: none turns into

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from slipstick.errors import ModelError
@@ -24,7 +23,7 @@ from slipstick.expression.nodes import (
     walk,
 )
 from slipstick.expression.operators import OPERATORS
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np
 
 CHUNK = 16_384
 """Number of points in a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache;

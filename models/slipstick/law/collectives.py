@@ -19,7 +19,6 @@ Thakur, Rabenseifner and Gropp, International Journal of High Performance Comput
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 from slipstick.expression.nodes import (
@@ -37,6 +36,7 @@ from slipstick.expression.nodes import (
     minimum,
     walk,
 )
+from slipstick.late import dataclass
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND
 

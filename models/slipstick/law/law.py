@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from slipstick.expression.nodes import (
     walk,
 )
 from slipstick.extensions import Registry
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 
 if TYPE_CHECKING:
     from slipstick.expression.tape import Tape

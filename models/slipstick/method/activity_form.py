@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, parameters
 from slipstick.expression.tape import Flags, Tape, Values
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, field, np, replace
 from slipstick.method.answers import (
     CompiledModel,
     Gradient,

@@ -6,13 +6,12 @@ gives, so that no method needs a rule for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 from slipstick.answer import DeferredShares
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Columns, Tape, Values, count_of_points, selected_values
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.method.answers import Gradient, Solution, value_at
 from slipstick.model.amounts import answer_parameter_names, answer_value
 from slipstick.model.network import QueueingNetwork

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -39,7 +38,7 @@ from slipstick.expression.tape import (
     entry_at,
     selected_values,
 )
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, field, np, replace
 from slipstick.law.account import (
     CYCLE_RATE,
     EFFICIENCY,

@@ -50,7 +50,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from slipstick.answer import Limit, Takeover
 from slipstick.expression.formula import Comparison
@@ -66,7 +65,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.expression.tape import Derivatives, Flags, Tape, Values, entry_at, selected_values
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.law import Law
 from slipstick.method.answers import (
     CompiledModel,

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from slipstick.answer import SURE_HALF_WIDTHS
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Expr, Number, zero
 from slipstick.expression.tape import Flags, Tape, Values, selected_values
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np, replace
 from slipstick.method.answers import Remarks, Solution
 from slipstick.model.activity import Attempt
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -30,7 +29,7 @@ from slipstick.errors import (
 )
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Values, count_of_points, entries_at_rows, selected_values
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np, replace
 from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Remarks, Solution, join_solutions
 from slipstick.model.added import AddedModel

@@ -14,7 +14,6 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import ClassVar
@@ -50,7 +49,7 @@ from slipstick.expression.nodes import (
     total,
     walk,
 )
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern, replace
 from slipstick.model.steps import (
     ACTIVITY,
     ALWAYS,

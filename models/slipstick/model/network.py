@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +36,7 @@ from slipstick.expression.nodes import (
     parameters,
     zero,
 )
+from slipstick.late import dataclass
 from slipstick.model.absences import Absence
 from slipstick.model.activity import MOST_RETRIES, check_model_name
 from slipstick.model.amounts import AMOUNTS, input_parameters

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from slipstick.errors import Unmet
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import Dimension, parameters
 from slipstick.expression.tape import Tape, selected_values
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, np
 
 
 @dataclass(frozen=True, slots=True)

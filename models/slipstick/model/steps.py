@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import MISSING, Field, fields, replace
 from enum import Enum
 from inspect import get_annotations
 from types import MappingProxyType, MemberDescriptorType
@@ -42,6 +42,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 from slipstick.arguments import Kind, instance_of
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Number, Parameter, floor, maximum
+from slipstick.late import dataclass
 
 
 class Combination(Enum):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -52,6 +51,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.expression.special import real_power
 from slipstick.extensions import FUNCTIONS
+from slipstick.late import dataclass, field, replace
 from slipstick.model.absences import Absence
 from slipstick.model.activity import (
     MODES,

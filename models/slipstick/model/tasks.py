@@ -8,13 +8,13 @@ iterations that are worked on, then the number of the task that is added to the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import ge
 from typing import NamedTuple
 
 from slipstick.arguments import checked, either_kind, list_of, whole_number
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME, Expr, maximum, total
+from slipstick.late import dataclass
 
 TaskPart = tuple[int, int, int]
 """Numbers of interior nodes and of leaves that are worked on, and the number of the task that is

@@ -16,7 +16,6 @@ as the longer of the two, Williams, Waterman and Patterson, Communications of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from slipstick.errors import ModelError, did_you_mean
@@ -33,6 +32,7 @@ from slipstick.expression.nodes import (
     select,
     total,
 )
+from slipstick.late import dataclass, replace
 from slipstick.law.collectives import (
     ALGORITHMS,
     BRUCK,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from slipstick.arguments import LARGEST, checked, plain_number, value_in_message
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Dimension, Expr, Number, Parameter
+from slipstick.late import dataclass, field, replace
 from slipstick.model.machine import Machine, SharedMemory
 from slipstick.model.system import Model
 

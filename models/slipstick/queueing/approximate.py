@@ -36,10 +36,9 @@ Math. 29, 1977 (P); Bryant, Krzesinski, Lakshmi and Chandy, ACM TOCS 2(4), 1984 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from slipstick.errors import MeasuredError, ModelError, NoAnswerError
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, np, replace
 from slipstick.limits import check_cost
 from slipstick.queueing.compiled import compiled_form, newton_steps
 from slipstick.queueing.mixed_classes import (

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError, Unsolvable
-from slipstick.late import Late, NDArray, np
+from slipstick.late import Late, NDArray, dataclass, np
 from slipstick.limits import advice_on_limit
 
 if TYPE_CHECKING:

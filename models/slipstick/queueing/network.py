@@ -8,12 +8,11 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, field, np, replace
 from slipstick.phases import (
     PhaseType,
 )

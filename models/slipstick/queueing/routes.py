@@ -5,10 +5,9 @@ class.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, np, replace
 from slipstick.queueing.network import Array, have_one_value, quotient
 
 OUTSIDE = -1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from math import isclose
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,7 @@ from slipstick.errors import (
     WaitingLeftOut,
 )
 from slipstick.expression.nodes import RATE
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, late_pattern, replace
 from slipstick.report.formatting import (
     NOTHING,
     Notes,

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slipstick.late import np
+from slipstick.late import dataclass, np, replace
 from slipstick.report.formatting import (
     INTERVALS,
     NOTHING,

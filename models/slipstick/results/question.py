@@ -10,12 +10,12 @@ are written as plain data, which is the JSON contract.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from math import isfinite, isnan
 from typing import Any, ClassVar, NamedTuple
 
 from slipstick.answer import ANSWERED, Answer, Value
-from slipstick.late import Array
+from slipstick.late import Array, dataclass
 from slipstick.results.sweep import Provenance, Sweep
 from slipstick.results.words import NO_WORDS, Words
 

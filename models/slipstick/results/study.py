@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from slipstick.arguments import TEXT, checked
 from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import UnknownNameError, look_up
 from slipstick.extensions import FUNCTIONS
+from slipstick.late import dataclass, field
 from slipstick.results.question import (
     QuestionResult,
     ResultColumn,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -21,7 +20,7 @@ from slipstick.errors import (
     with_kind_of,
 )
 from slipstick.extensions import FUNCTIONS
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, field, np
 from slipstick.vocabulary import LEFT_OUT, SIMULATION
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern
 
 _PHRASES_OF_VALUES = {
     "time": "time of {}",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain
 from math import exp
@@ -35,7 +34,7 @@ from slipstick.errors import (
     suggestion_of,
 )
 from slipstick.expression.nodes import COUNT, Expr, Number, Parameter, parameters, substitute
-from slipstick.late import Array, late_pattern, np
+from slipstick.late import Array, dataclass, field, late_pattern, np, replace
 from slipstick.law import LAWS, Law
 from slipstick.model.added import AddedModel
 from slipstick.model.system import MANY, Model, need_model, scaled_model

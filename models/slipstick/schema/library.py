@@ -11,7 +11,6 @@ import hashlib
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from io import BytesIO
@@ -29,7 +28,7 @@ from slipstick.errors import (
     suggestion_of,
 )
 from slipstick.extensions import FUNCTIONS, Registry, SpecKind, import_object
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern
 from slipstick.limits import ANNOUNCE
 from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, problems_of
 from slipstick.schema.spec_files import ONLY_SHARED, is_shared_memory

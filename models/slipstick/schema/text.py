@@ -27,7 +27,6 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from io import BytesIO
@@ -38,7 +37,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
 import yaml
 
 from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, late_pattern
 from slipstick.limits import check_cost, limit_in_force, too_many_message
 
 

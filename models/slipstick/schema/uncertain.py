@@ -8,12 +8,11 @@ the built model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import exp, log
 
 from slipstick.errors import UnitError
 from slipstick.expression.nodes import COUNT, Dimension
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern
 from slipstick.schema.kinds.fitted import FittedSpec
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library

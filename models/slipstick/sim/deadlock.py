@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from slipstick.errors import NoAnswerError, Unsolvable
+from slipstick.late import dataclass
 
 MOST_SHOWN = 8
 """Largest number of customers that a message on a deadlock lists."""

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Protocol
 
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np, replace
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.heavy_traffic import least_relative_half_widths, open_queues
 from slipstick.sim.plan.plan import Plan

@@ -18,11 +18,10 @@ Source: W. Whitt, Planning queueing simulations, Management Science 35(11), 1989
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
-from slipstick.late import Array
+from slipstick.late import Array, dataclass
 from slipstick.sim.plan.plan import Op, Plan
 from slipstick.vocabulary import DISCIPLINES
 

@@ -12,7 +12,6 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -23,7 +22,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError, NothingToEstimate
 from slipstick.extensions import Registry
-from slipstick.late import Array
+from slipstick.late import Array, dataclass, replace
 from slipstick.limits import ANNOUNCE, WorkPace
 from slipstick.sim.deadlock import deadlock_error, lock_cycle
 from slipstick.sim.estimate import (

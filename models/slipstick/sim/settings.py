@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 from slipstick.arguments import TEXT, checked, either_kind, optional_kind, real_number, whole_number
 from slipstick.errors import ModelError
+from slipstick.late import dataclass, replace
 from slipstick.vocabulary import CHECK_ENDS, CHECKS
 
 KERNELS = ("auto", "plain", "compiled")

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, field, np, replace
 from slipstick.sim.estimate import (
     AnyKernel,
     Estimate,

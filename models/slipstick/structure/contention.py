@@ -6,7 +6,6 @@ probability out of its range.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from slipstick.errors import NoAnswerError, Saturated, WaitingLeftOut
@@ -28,7 +27,7 @@ from slipstick.expression.tape import (
     entry_at,
     selected_values,
 )
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.model.activity import (
     WRITE,
     Step,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from slipstick.expression.tape import Tape, Values, count_of_points, selected_values
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.model.steps import HELD, MET, Activity, is_parallel, steps
 from slipstick.model.system import Model
 

@@ -8,13 +8,12 @@ its word become steps of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import ClassVar
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, is_number
-from slipstick.late import np
+from slipstick.late import dataclass, field, np, replace
 from slipstick.model.activity import (
     GEOMETRIC,
     WRITE,

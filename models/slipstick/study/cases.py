@@ -10,13 +10,12 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, overload
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean, nearest_names
 from slipstick.expression.nodes import COUNT, Dimension, number_text
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern
 from slipstick.limits import check_cost
 from slipstick.results.words import NO_WORDS, as_words
 from slipstick.schema.inputs import Settings

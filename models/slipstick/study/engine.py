@@ -28,7 +28,6 @@ from concurrent.futures import (
 )
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -36,6 +35,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slipstick.errors import InputError, SlipstickError, import_optional
+from slipstick.late import dataclass, field, replace
 from slipstick.limits import (
     ONE_THREAD,
     Progress,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from slipstick.answer import OVERHEAD, REDUCTION, Answer, Value, zero_if_rounding
 from slipstick.errors import did_you_mean
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.limits import Progress, ignore_progress
 from slipstick.method.names import AnswerNames

@@ -13,7 +13,6 @@ import pickle
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 from slipstick import errors
 from slipstick.errors import InputError
 from slipstick.files import lock_folder
+from slipstick.late import dataclass, field
 from slipstick.study.engine import Limits
 from slipstick.study.points import Block, ReplicationBlock, SolvedBlock
 

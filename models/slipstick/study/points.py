@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import OVERHEAD, Answer, Value
 from slipstick.extensions import FUNCTIONS, code_hash
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.limits import given_limits
 from slipstick.method.names import is_transient
 from slipstick.model.system import Model

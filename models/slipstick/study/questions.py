@@ -9,13 +9,12 @@ has its key.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem
 from slipstick.extensions import import_object
-from slipstick.late import Array
+from slipstick.late import Array, dataclass, field
 from slipstick.results.question import QuestionResult
 from slipstick.schema.kinds.study import QUESTIONS
 from slipstick.study.cases import StudyContext

@@ -20,7 +20,6 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from slipstick.answer import ANSWERED, Answer, unit_of
 from slipstick.errors import AbsentValue, ModelError, NoAnswerError, Problem, SpecError
 from slipstick.extensions import code_hash
-from slipstick.late import np
+from slipstick.late import dataclass, np, replace
 from slipstick.limits import Progress, announcing_for, ignore_progress, with_limits
 from slipstick.method.names import is_transient, name_of_first_quantity
 from slipstick.model.system import need_model

@@ -8,13 +8,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from slipstick.errors import ModelError, import_optional
 from slipstick.files import replacement_file
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, field, np
 from slipstick.limits import Progress, ignore_progress
 from slipstick.study.points import SolvableModel
 

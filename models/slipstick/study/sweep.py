@@ -5,12 +5,11 @@ and its results.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.answer import OVERHEAD, Answer
 from slipstick.errors import FormulaError, Problem, SpecError
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np, replace
 from slipstick.limits import Progress, ignore_progress
 from slipstick.method.names import is_transient
 from slipstick.results.sweep import Axis, PointTable, Sweep, join_columns, split_name

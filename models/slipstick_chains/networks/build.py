@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, NoAnswerError, Unsolvable
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, np, replace
 from slipstick.limits import check_cost
 from slipstick.phases import (
     PhaseType,

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from slipstick.errors import ModelError, NoAnswerError, Unsolvable
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, np
 from slipstick.phases import (
     PhaseType,
 )

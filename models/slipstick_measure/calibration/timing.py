@@ -9,13 +9,13 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from slipstick.errors import MissingExtraError, NoAnswerError
+from slipstick.late import dataclass, field
 
 Array = np.ndarray[Any, Any]
 LEAST_RUNNING_SHARE = 0.97

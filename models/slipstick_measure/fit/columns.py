@@ -13,12 +13,11 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
-from slipstick.late import Array, NDArray, late_pattern, np
+from slipstick.late import Array, NDArray, dataclass, field, late_pattern, np, replace
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.method.names import name_of_first_quantity

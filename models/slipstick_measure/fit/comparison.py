@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.report.formatting import join_phrases, plain_decimal
 from slipstick_measure.fit.extrapolation import (
     LARGEST_SIZE_RATIO,

@@ -9,13 +9,12 @@ noise inside a group and not the error on the next one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from math import log
 from typing import TypeAlias
 
 from slipstick.errors import NoAnswerError
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np, replace
 from slipstick_measure.fit.columns import ObservedRows
 from slipstick_measure.fit.posterior import (
     DEVIATION_PER_SCALE,

@@ -5,11 +5,10 @@ size needed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick_measure.fit.least_squares import FittedFormula
 from slipstick_measure.results import LEVEL
 from slipstick_questions.limits import NEAR_LIMIT

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import ModelError, NoAnswerError, Problem
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np, replace
 from slipstick_measure.account import check_parts, regions_of, superlinear_speedup_notes
 from slipstick_measure.growth import growth_of
 from slipstick_measure.measurements import (

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.posterior import ASSUMED_NOISE
 

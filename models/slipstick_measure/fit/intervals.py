@@ -6,11 +6,10 @@ A profile interval is found by forcing a value away from the best fit until the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from slipstick.errors import NoAnswerError
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick_measure.fit.least_squares import (
     FittedFormula,
     ParameterFunction,

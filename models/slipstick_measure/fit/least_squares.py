@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from slipstick.errors import NoAnswerError
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick_measure.fit.formula import Family, TimeFormula, Timings
 
 SMALLEST_TIME = 1e-300  # a time of 0 has no logarithm

@@ -23,12 +23,11 @@ Theory, 1985, sections 2.3 and 2.7; Allen, Probability, Statistics and Queueing 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
 from slipstick.errors import NoAnswerError, Problem, SpecError
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.queueing.residual_wait import erlang_c
 from slipstick_measure.fit.comparison import (
     LARGEST_RELATIVE_ERROR,

@@ -5,10 +5,9 @@ processors, and a law that has a term for each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.report.formatting import percent
 from slipstick_measure.fit.formula import (
     Family,

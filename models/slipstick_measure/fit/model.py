@@ -9,14 +9,13 @@ of networks serve alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import inf
 
 from slipstick.errors import NoAnswerError, Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.nodes import TIME
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.method.names import name_of_first_quantity

@@ -18,10 +18,9 @@ Source: Gelman and others, Bayesian Data Analysis, 3rd edition, 2013, chapters 5
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, field, np, replace
 
 DEGREES_OF_FREEDOM = 4.0
 """Degrees of freedom of the noise: one row in twenty may be three times as far off as expected."""

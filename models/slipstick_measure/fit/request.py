@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
+from slipstick.late import dataclass, field, replace
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import Library

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.report.formatting import percent
 from slipstick_measure.fit.formula import Timings
 

@@ -10,9 +10,8 @@ the nearest sibling, which it may do again: a wrong last row makes the interval 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 
 SIMILAR_DIFFERENCE = 0.1
 """Root-mean-square difference in logarithms at which a sibling has the weight 0.6."""

@@ -5,8 +5,8 @@ the fields that the format has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from slipstick.late import dataclass
 from slipstick_measure.imports.losses import EQUAL, READ, FileLosses
 from slipstick_measure.readers.elements import XmlElement
 

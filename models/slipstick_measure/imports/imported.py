@@ -5,12 +5,12 @@ are marked as assumed.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from slipstick.errors import Problem, SpecError
 from slipstick.files import replacement_file
+from slipstick.late import dataclass, field, replace
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model
 from slipstick.schema.text import Table, read_text

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 from slipstick.errors import short
+from slipstick.late import dataclass, field
 from slipstick_measure.imports import jmt_times
 from slipstick_measure.imports.fields import declare_fields
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes

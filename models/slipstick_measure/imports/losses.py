@@ -9,10 +9,10 @@ the spec carries it, and every answer repeats it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.late import dataclass, field
 from slipstick.vocabulary import LEFT_OUT
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.readers.reading import Reading

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from slipstick.errors import did_you_mean, short
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern, replace
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.losses import EQUAL, READ, FileLosses
 from slipstick_measure.imports.program_text import (

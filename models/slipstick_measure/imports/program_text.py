@@ -9,11 +9,10 @@ import math
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern, replace
 from slipstick_measure.readers.reading import Reading
 
 MOST_STATEMENTS = 200_000

@@ -13,10 +13,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model

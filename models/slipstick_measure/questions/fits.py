@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import log
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -18,7 +17,7 @@ from slipstick.errors import (
     did_you_mean,
 )
 from slipstick.expression.nodes import COUNT, TIME, Dimension
-from slipstick.late import np
+from slipstick.late import dataclass, np, replace
 from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
 from slipstick.results.question import Decision, QuestionResult, TitleAnswer
 from slipstick.results.words import NO_WORDS, Words

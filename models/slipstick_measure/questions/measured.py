@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
+from slipstick.late import dataclass, field, replace
 from slipstick.report.formatting import escape
 from slipstick.results.question import QuestionResult, ResultTable
 from slipstick.results.words import Words

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, SpecError, UnknownNameError, did_you_mean
+from slipstick.late import dataclass, field, replace
 from slipstick.model.system import need_model
 from slipstick.report.formatting import escape
 from slipstick.results.question import QuestionResult, ResultTable

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from statistics import median
 from typing import Any, ClassVar
 
+from slipstick.late import dataclass, field
 from slipstick.report.formatting import (
     NOTHING,
     escape,

@@ -20,10 +20,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern, replace
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.reading import (
     MOST_LINES_ABOVE,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, permutations
 from shlex import quote
@@ -18,7 +17,7 @@ from typing import TypeAlias
 
 from slipstick.errors import UnitError
 from slipstick.expression.nodes import BYTES
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern
 from slipstick.units import parse_unit
 from slipstick_measure.measurements import METRICS
 from slipstick_measure.readers import names

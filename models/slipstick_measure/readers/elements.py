@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
 
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern
 from slipstick_measure.readers.reading import Reading
 
 MOST_DEPTH = 60

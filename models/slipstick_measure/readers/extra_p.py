@@ -9,11 +9,10 @@ Format: extra-p/extrap, docs/file-formats.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slipstick.errors import did_you_mean, short
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern, replace
 from slipstick_measure.measurements import METRICS, Measurements
 from slipstick_measure.readers.reading import (
     COLUMNS,

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick_measure.loads import LoadRow
 from slipstick_measure.readers.load_patterns import (
     SECONDS,
@@ -29,8 +30,8 @@ from slipstick_measure.readers.load_patterns import (
 )
 from slipstick_measure.readers.reading import Reading
 
-_GAP = re.compile(r"\s{2,}|\t+")
-_BAR = re.compile(r"[│|]")
+_GAP = late_pattern(r"\s{2,}|\t+")
+_BAR = late_pattern(r"[│|]")
 _MARK = "[>\\s]*+"
 """What stands before a line that is pasted as a quotation."""
 
@@ -91,7 +92,7 @@ def _is_rate_limited(input_file: Reading, rate: float | None) -> bool:
 
 
 _REDIS_TEST = r"====== (?P<name>.{1,80}?) ======\s*$"
-_REDIS_QUIET = re.compile(
+_REDIS_QUIET = late_pattern(
     r"^[ \t]*(?P<name>(?=\w)(?!.*summary:).{1,201}?): (?P<rate>[0-9.]+) requests per second"
     r"(?:, p50=(?P<median>[0-9.]+) msec)?[ \t]*$",
     re.MULTILINE,
@@ -180,7 +181,7 @@ def _cell_by_heading(heading: str, row: str) -> dict[str, str]:
 
 
 _MEMTIER_HEADING = r"^[ \t]*Type +Ops/sec.*$"
-_PERCENTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]+)?) Latency")
+_PERCENTILE = late_pattern(r"p([0-9]{1,2}(?:\.[0-9]+)?) Latency")
 
 
 def _read_memtier(input_file: Reading) -> LoadRow:
@@ -226,7 +227,7 @@ def _read_memtier(input_file: Reading) -> LoadRow:
     )
 
 
-_YCSB_VALUE = re.compile(
+_YCSB_VALUE = late_pattern(
     r"^[ \t]*\[(?P<operation>[A-Z][A-Z-]*)\], (?P<name>\w+)(?:\((?P<unit>[a-z/]+)\))?,"
     r" (?P<value>[0-9.]+(?:E-?[0-9]+)?)[ \t]*$",
     re.MULTILINE,
@@ -456,11 +457,11 @@ def _read_h2load(input_file: Reading) -> LoadRow:
 
 FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
     "siege": LoadFormat(
-        re.compile(rf'^{_MARK}Transaction rate:|"transaction_rate":', re.MULTILINE),
+        late_pattern(rf'^{_MARK}Transaction rate:|"transaction_rate":', re.MULTILINE),
         _read_siege,
         header_pattern=line_pattern(r".{0,20}Preparing [0-9]+ concurrent users"),
-        unique_line_patterns=(re.compile(rf"^{_MARK}Transactions:", re.MULTILINE),),
-        end_pattern=re.compile(rf"^{_MARK}Transaction rate:", re.MULTILINE),
+        unique_line_patterns=(late_pattern(rf"^{_MARK}Transactions:", re.MULTILINE),),
+        end_pattern=late_pattern(rf"^{_MARK}Transaction rate:", re.MULTILINE),
     ),
     "redis-benchmark": LoadFormat(
         line_pattern(r"[0-9]+ requests completed in [0-9.]+ seconds"),
@@ -507,7 +508,7 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         unique_line_patterns=(line_pattern("Summary report @"),),
     ),
     "autocannon": LoadFormat(
-        re.compile(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),
+        late_pattern(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),
         _read_autocannon,
         line_pattern(r"Running .* test @"),
         line_pattern(
@@ -517,7 +518,7 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         loop_pattern=line_pattern(r".{0,80}\bautocannon\s.*-.*"),
         unique_line_patterns=(
             line_pattern(r"Running .* test @"),
-            re.compile(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),
+            late_pattern(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),
         ),
     ),
     "h2load": LoadFormat(

@@ -104,4 +104,4 @@ class LoadFormat(NamedTuple):
 
 def line_pattern(pattern: str) -> re.Pattern[str]:
     """Return a pattern that begins at the start of a line, after blanks."""
-    return re.compile(rf"^[ \t]*(?:{pattern})", re.MULTILINE)
+    return late_pattern(rf"^[ \t]*(?:{pattern})", re.MULTILINE)

@@ -11,14 +11,18 @@ from __future__ import annotations
 import csv
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from slipstick.late import late_pattern
+from slipstick.late import Late, late_pattern
 from slipstick_measure.readers.names import LOADS, PROCESSORS, REPETITIONS, SIZES, plain_words
+
+if TYPE_CHECKING:
+    import tomllib
+else:
+    tomllib = Late("tomllib")
 
 BarLine: TypeAlias = tuple[int, str]
 """A line of a table, with its number in the file."""

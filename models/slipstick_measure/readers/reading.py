@@ -10,7 +10,6 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import isfinite
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from slipstick.errors import Problem, SpecError, UnitError, short
 from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern
 from slipstick.schema.text import file_text, shown_name
 from slipstick.units import UNITS, parse_unit
 from slipstick_measure.measurements import METRICS, Hints, Measurement, Measurements

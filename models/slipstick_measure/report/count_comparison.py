@@ -7,19 +7,19 @@ from collections.abc import Iterable
 from math import isclose
 from typing import NamedTuple
 
-from slipstick.late import np
+from slipstick.late import late_pattern, np
 from slipstick.report.formatting import bracketed, plain_decimal, quantity
 from slipstick.results.words import Words
 from slipstick_measure.results import Fitting
 
-_TIME_NAME = re.compile(r"time\[([\d.]+)\]")
-_STILL_FASTER = re.compile(
+_TIME_NAME = late_pattern(r"time\[([\d.]+)\]")
+_STILL_FASTER = late_pattern(
     r"\b(?:(?:still|even) (?:fast|quick|soon)er|(?:fast|quick|soon)er still)\b(?! than)",
     re.IGNORECASE,
 )
 """A title that asks for a gain without a second number of processors."""
 
-_COUNT = re.compile(
+_COUNT = late_pattern(
     r"(?<![\d.])\d+(?![\d.]*\d)"
     r"(?! ?(?:%|/|(?:[mun]?s|min|h|d|seconds?|minutes?|hours?|days?|percent|times)\b))"
 )

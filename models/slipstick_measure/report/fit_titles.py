@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from slipstick.errors import UnitError
 from slipstick.expression.nodes import TIME
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, late_pattern
 from slipstick.units import parse
 from slipstick_measure.readers.names import PROCESSOR_NOUNS
 

@@ -17,17 +17,21 @@ times are 0 if they could not be taken.
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import short
-from slipstick.late import late_pattern
+from slipstick.late import Late, late_pattern
 from slipstick.limits import limit_in_force, too_many_message
 from slipstick_measure.traces.kinds import STREAM, THREAD
 from slipstick_measure.traces.trace import ADVICE_ON_SIZE, ReadTrace, TraceColumns, processor_names
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    sqlite3 = Late("sqlite3")
 
 SQLITE = b"SQLite format 3\x00"
 """First bytes of a database of SQLite."""

@@ -8,7 +8,6 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from math import inf, ulp
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
 
 from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, field, np, replace
 from slipstick.model.system import is_processor
 from slipstick.results.study import Timeline
 from slipstick.schema.text import shown_name

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, product
 from math import ceil, log
 from typing import Any
 
 from slipstick.answer import Value
 from slipstick.errors import ModelError
-from slipstick.late import np
+from slipstick.late import dataclass, np, replace
 from slipstick.model.machine import omega_outputs
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec

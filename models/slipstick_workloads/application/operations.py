@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Number
+from slipstick.late import dataclass, replace
 from slipstick.model.activity import Step, map_steps, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.model.steps import Activity

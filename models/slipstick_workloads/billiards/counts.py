@@ -19,9 +19,9 @@ read as the first here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from slipstick.late import dataclass
 from slipstick_workloads.billiards.simulation import BilliardSimulation, uniform_start
 
 

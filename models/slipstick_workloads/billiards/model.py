@@ -43,7 +43,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from slipstick.errors import ModelError
@@ -60,6 +59,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.expression.special import exp, real_power
+from slipstick.late import dataclass
 from slipstick.law.symbols import SCALE_GRAPH
 from slipstick.model.activity import choose, delay, repeat, then
 from slipstick.model.machine import SharedMemory

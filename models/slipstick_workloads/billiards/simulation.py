@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.late import np
+from slipstick.late import dataclass, np
 
 
 @dataclass(frozen=True, slots=True)

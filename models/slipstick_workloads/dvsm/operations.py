@@ -15,9 +15,9 @@ applications, IBM Systems Journal 36(4), 1997.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from slipstick.expression.nodes import BYTES, COUNT, TIME, Expr, Like, Number
+from slipstick.late import dataclass
 from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import delay, parallel, pipeline, repeat, serial, service, then
 from slipstick.model.machine import Machine

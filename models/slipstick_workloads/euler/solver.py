@@ -14,11 +14,10 @@ reference that was not read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np
 
 Ints: TypeAlias = "NDArray[np.int64]"
 

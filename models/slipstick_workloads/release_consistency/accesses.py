@@ -21,10 +21,11 @@ bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from slipstick.late import dataclass
 
 WORD_BYTES = 4
 """Bytes of the word that diffs compare."""

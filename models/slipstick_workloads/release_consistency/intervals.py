@@ -9,7 +9,8 @@ it ended; interval a comes before b if b's timestamp counts a.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from slipstick.late import dataclass
 
 Vector = tuple[int, ...]
 IntervalId = tuple[int, int]

@@ -4,10 +4,10 @@ sizes of messages.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 from slipstick.errors import ModelError
+from slipstick.late import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

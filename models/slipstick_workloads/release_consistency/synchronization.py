@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from slipstick.errors import ModelError
+from slipstick.late import dataclass, field
 from slipstick_workloads.release_consistency.intervals import IntervalId, IntervalRecords
 from slipstick_workloads.release_consistency.pages import Recorder, SharedPages
 from slipstick_workloads.release_consistency.protocol import Protocol

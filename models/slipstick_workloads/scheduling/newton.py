@@ -28,12 +28,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import COUNT, TIME, Number
-from slipstick.late import np
+from slipstick.late import dataclass, np, replace
 from slipstick.model.activity import delay, hold, repeat, then
 from slipstick.model.machine import Bus, Ring, SharedMemory
 from slipstick.model.steps import Activity

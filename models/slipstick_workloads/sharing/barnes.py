@@ -22,10 +22,10 @@ or body that a force counts, or one level that a body descends while the tree is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from slipstick.late import dataclass
 from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import Access, Arrive, Compute, SharedProgram
 from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray

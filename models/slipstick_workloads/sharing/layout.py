@@ -5,12 +5,12 @@ processors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
+from slipstick.late import dataclass
 from slipstick_workloads.release_consistency.accesses import WORD_BYTES, Read, Write
 
 Items = NDArray[np.int64]

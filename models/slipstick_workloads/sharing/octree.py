@@ -8,12 +8,12 @@ is inserted, so cells are in the order of these bodies.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
+from slipstick.late import dataclass
 
 Numbers = NDArray[np.int64]
 Vectors = NDArray[np.float64]

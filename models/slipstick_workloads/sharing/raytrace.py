@@ -26,12 +26,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
+from slipstick.late import dataclass
 from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import (
     Access,

@@ -18,11 +18,11 @@ printed time; forces summed privately first, as TreadMarks's version has it; the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slipstick.late import dataclass
 from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import (
     Access,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
 from slipstick.expression.nodes import parameters
 from slipstick.expression.tape import Tape
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, field, np, replace
 from slipstick.method.answers import perturbed_values
 from slipstick.model.network import (
     Chain,

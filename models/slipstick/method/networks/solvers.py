@@ -5,11 +5,10 @@ solver can solve.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.extensions import FUNCTIONS
-from slipstick.late import NDArray, np
+from slipstick.late import NDArray, dataclass, np
 from slipstick.limits import limit_in_force
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.method.networks.certain_load import network_before_losses

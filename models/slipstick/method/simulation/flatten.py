@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +12,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.extensions import Registry
+from slipstick.late import dataclass, replace
 from slipstick.limits import check_cost
 from slipstick.model.absences import works_overtime
 from slipstick.model.activity import (

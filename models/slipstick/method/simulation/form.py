@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from slipstick.answer import SURE_HALF_WIDTHS, Value, labelled_name, unit_of
 from slipstick.errors import (
@@ -22,7 +21,7 @@ from slipstick.errors import (
 )
 from slipstick.expression.nodes import TIME, Expr, Parameter, total, zero
 from slipstick.expression.tape import Tape, Values, selected_values
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np, replace
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.answers import (
     ROUNDING,

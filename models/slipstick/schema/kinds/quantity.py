@@ -12,7 +12,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, field, fields, replace
 from functools import cache, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
@@ -60,7 +60,7 @@ from slipstick.expression.nodes import (
     walk,
     with_usual_units,
 )
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, late_pattern
 from slipstick.model.amounts import is_answer_value
 from slipstick.schema.kinds.constraints import Name, Note, Sources, broken_rule
 from slipstick.schema.text import (

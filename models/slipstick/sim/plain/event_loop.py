@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from heapq import heappop
 from typing import Any
+
+from slipstick.late import dataclass, field
 
 
 @dataclass(slots=True, eq=False)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean, look_up
+from slipstick.late import dataclass, replace
 from slipstick.sim.plan.distributions import DistributedTime, ServiceTime, Times
 from slipstick.sim.plan.plan import (
     BREAKER,

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from typing import ClassVar
 
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, dataclass, np
 from slipstick.phases import (
     LEAST_SCV,
     PhaseType,

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import chain, repeat
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.late import Array
+from slipstick.late import Array, dataclass, field
 from slipstick.sim.plan.distributions import Stream, Times
 from slipstick.vocabulary import MOST_HOLDERS, SIMULATED_DISCIPLINES
 

@@ -20,10 +20,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
-from slipstick.late import Array, np
+from slipstick.late import Array, dataclass, np
 from slipstick.sim.plan.plan import CustomerGroup, Op, Plan
 
 FEWEST_EVENTS_SEEN = 10.0

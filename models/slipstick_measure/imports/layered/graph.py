@@ -5,10 +5,10 @@ order that a file states between them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
 from slipstick.errors import short
+from slipstick.late import dataclass, field
 from slipstick_measure.imports.layered.model import (
     LayeredEntry,
     LayeredNetwork,

@@ -15,11 +15,11 @@ binary digit is a choice: exact to 1e-9 of its distribution.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
 from slipstick.errors import short
+from slipstick.late import dataclass, field
 from slipstick.schema.text import MOST_NESTED
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.layered.graph import (

@@ -7,11 +7,11 @@ Source: lqn.xsd, version 5; the LQN input language of LQNS; Franks et al., IEEE 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple, NoReturn
 
 from slipstick.errors import short
+from slipstick.late import dataclass, field
 from slipstick_measure.readers.reading import Reading
 
 MOST_PHASES = 3

@@ -8,14 +8,13 @@ becomes a parameter of the spec under its own name.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from math import inf, isfinite
 
 from slipstick.errors import FormulaError, ModelError, SpecError, short
 from slipstick.expression.formula import read_expression
 from slipstick.expression.nodes import Expr, Number, Parameter, parameters
 from slipstick.expression.tape import Tape
-from slipstick.late import late_pattern
+from slipstick.late import dataclass, field, late_pattern
 from slipstick_measure.imports.layered.model import ModelAmount
 from slipstick_measure.readers.reading import NUMBER, Reading
 
