@@ -1155,13 +1155,14 @@ def fits(
     with_curves: bool = False,
     efficiency: float = COMMON_EFFICIENCY,
     goal: TimeGoal | None = None,
+    losses_at: float | None = None,
 ) -> Fitting:
     """Fit families, and predict the time on the given numbers of processors.
 
     Families that the data do not exclude have intervals; the others have values to compare only.
     Those of times carry the doubt about the family (`FitComparison.predict`). What the data cannot
-    test has no prediction (`FitComparison.refusal`). Processors lost are those at the largest
-    number predicted for, or measured if none is.
+    test has no prediction (`FitComparison.refusal`). Processors lost are those at `losses_at` if it
+    has a prediction, else at the largest number predicted for, or measured if none is.
 
     Parameters
     ----------
@@ -1172,6 +1173,7 @@ def fits(
     efficiency : the goal that the efficient number of processors and the size needed reach, above 0
         and at most 1 [1]
     goal : the time or throughput for which a number of processors is wanted; None without one
+    losses_at : the number of processors whose losses are wanted; None if none is preferred
 
     Raises
     ------
@@ -1192,7 +1194,7 @@ def fits(
     predictions = comparison.predictions(p, intervals.level)
     measured_rows = MeasuredRows(timings, efficiency)
     answers = [
-        _answer_of_fit(candidate, intervals, measured_rows, predictions, comparison)
+        _answer_of_fit(candidate, intervals, measured_rows, predictions, comparison, losses_at)
         for candidate in comparison.best_first
     ]
     if not comparison.misfit:
@@ -1315,6 +1317,7 @@ def _answer_of_fit(
     measured_rows: MeasuredRows,
     interval_by_processors: Mapping[float, tuple[float, float]],
     comparison: FitComparison,
+    losses_at: float | None,
 ) -> Answer:
     """Return the answer of a fit; it has intervals only if the data cannot distinguish the family
     from the best one.
@@ -1366,19 +1369,60 @@ def _answer_of_fit(
             )
             for p in interval_by_processors
         }
-    largest_count = max(interval_by_processors, default=float(fitted_formula.timings.p.max()))
-    value_by_name |= {
-        f"processors_lost[{cause}]": Value(lost_processors, "1")
-        for cause, lost_processors in fitted_formula.lost_processors(largest_count).items()
-    }
+    loss_count = max(interval_by_processors, default=float(fitted_formula.timings.p.max()))
+    if losses_at in interval_by_processors:
+        loss_count = float(losses_at or loss_count)
+    value_by_name |= _lost_processors(
+        fitted_formula,
+        loss_count,
+        # Sentences tell the losses of the first law alone.
+        fit_intervals if candidate is comparison.best else None,
+        interval_settings.level,
+    )
     return Answer(
         family.name,
         "fit",
         values=value_by_name,
         notes=tuple(notes),
         seed=interval_settings.seed,
-        point={"p": largest_count},
+        point={"p": loss_count},
     )
+
+
+_LOSSES_WITH_INTERVALS = 2  # the largest ones, which a reader compares
+
+
+def _lost_processors(
+    fitted_formula: FittedFormula, p: float, fit_intervals: FitIntervals | None, level: float
+) -> dict[str, Value]:
+    """Return the processors lost by cause of `p` processors, the largest loss first; the largest
+    ones with intervals, which take the formula to be right, if the fit has any.
+    """
+    loss_by_cause = fitted_formula.lost_processors(p)
+    values = {cause: Value(loss, "1") for cause, loss in loss_by_cause.items()}
+    for cause, loss in [*loss_by_cause.items()][:_LOSSES_WITH_INTERVALS]:
+        if fit_intervals is None or not 0 < loss < p:
+            continue
+        interval = fit_intervals.find_interval(
+            partial(_log_odds_of_loss, fitted_formula, p, cause), level, -np.inf
+        )
+        low, high = (p / (1 + float(np.exp(-end))) for end in (interval.low, interval.high))
+        values[cause] = Value(loss, "1", 0.0 if low <= 2 * SMALLEST_SHARE * p else low, high)
+    return {f"processors_lost[{cause}]": value for cause, value in values.items()}
+
+
+def _log_odds_of_loss(fitted_formula: FittedFormula, p: float, cause: str, thetas: Array) -> Array:
+    """Return the logarithm of the processors lost to a cause over the others, of `p` processors,
+    for sets of parameters, (D, k) to (D,).
+    """
+    losses = [replace(fitted_formula, theta=theta).lost_processors(p)[cause] for theta in thetas]
+    shares = np.clip(np.array(losses) / p, SMALLEST_SHARE, 1 - SMALLEST_SHARE)
+    log_odds: Array = np.log(shares / (1 - shares))
+    return log_odds
+
+
+SMALLEST_SHARE = 1e-6
+"""The smallest share of lost processors that is told from none [1]."""
 
 
 def _parameter_values(

@@ -39,6 +39,7 @@ from slipstick_measure.fit.goal import goal_of_fit
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import read_runs
+from slipstick_measure.report.count_comparison import numbers_in
 from slipstick_measure.report.fit_titles import FitTitle
 from slipstick_measure.report.fit_verdicts import verdict_of_fit
 from slipstick_measure.report.fits import (
@@ -210,7 +211,7 @@ class _CheckedFit:
 
     `compute_timings` gives the times to fit, and those that are known beyond them, by processors
     [s]; `rate` is the unit of throughputs as in `Timings`, and `goal` the time or the throughput
-    that is wanted.
+    that is wanted; `losses_at` is the first number in the title.
     """
 
     spec: FitSpec
@@ -222,6 +223,7 @@ class _CheckedFit:
     is_drawn: bool
     rate: tuple[str, float] | None
     goal: TimeGoal | None
+    losses_at: float | None
 
     def fit_families(self) -> Fitting:
         """Fit all families, best first."""
@@ -236,6 +238,7 @@ class _CheckedFit:
             self.is_drawn,
             self.spec.efficiency.value,
             self.goal,
+            self.losses_at,
         )
         time_fits = replace(
             time_fits,
@@ -313,6 +316,7 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
                 name in drawn_fits,
                 rate,
                 _goal_of(spec, rate, place, study),
+                next(iter(numbers_in(study.spec.title)), None),
             )
         )
 

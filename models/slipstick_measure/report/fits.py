@@ -161,42 +161,52 @@ def _loss_sentence(
     which the data cannot distinguish; empty without losses. Laws are named by a phrase.
     """
     best_answer = time_fits.answers[0]
-    cause, loss = _largest_loss(best_answer)
-    if not cause:
+    losses = _losses(best_answer)
+    if not losses:
         return ""
-    processors = float(best_answer.point["p"])
-    loss_text = f"{cause}: {plain_decimal(loss, 3)} of {words.member_count(processors)}"
+    cause, loss = losses[0]
+    count_text = words.member_count(float(best_answer.point["p"]))
     if best_answer.model == CAUSES:
-        return f"Most is lost to {loss_text}."
+        return f"Most is lost to {cause}: {plain_decimal(loss.value or 0.0, 3)} of {count_text}."
+    is_law = bool(_law_title(best_answer))
+    rivaling_losses = [
+        (further_cause, further_loss)
+        for further_cause, further_loss in losses
+        if further_cause == cause or (further_loss.high or 0.0) > (loss.low or np.inf)
+    ]
+    loss_text = f"{join_phrases([name for name, _ in rivaling_losses], 'or')}: " + join_phrases(
+        [_number_with_ends(rival_loss) for _, rival_loss in rivaling_losses], "or"
+    )
+    loss_text = f"{loss_text} of {count_text}"
+    if loss.low is not None:
+        loss_text += f", if the {'law' if is_law else 'model'} is right"
     causes_by_other_laws = {
-        phrase_of(answer): _largest_loss(answer)[0] for answer in time_fits.undistinguished
+        phrase_of(answer): other_losses[0][0]
+        for answer in time_fits.undistinguished
+        if (other_losses := _losses(answer))
     }
     # The first of two stations has a number in its name, an only one has none.
     differing_phrases = [
         f"{law_phrase} to {other_cause}"
         for law_phrase, other_cause in causes_by_other_laws.items()
-        if other_cause and other_cause.rstrip("1") != cause.rstrip("1")
+        if other_cause.rstrip("1") != cause.rstrip("1")
     ]
     sentence = f"{capitalized(phrase_of(best_answer))}, most is lost to {loss_text}"
     if differing_phrases:
         return f"{sentence}; {join_phrases(differing_phrases)}. Total times do not show which."
     # The causes of the user's own model are not read from the times.
-    has_causes_of_law = bool(_law_title(best_answer))
-    return f"{sentence}.{' Total times do not show causes.' if has_causes_of_law else ''}"
+    return f"{sentence}.{' Total times do not show causes.' if is_law else ''}"
 
 
-def _largest_loss(answer: Answer) -> tuple[str, float]:
-    """Return the cause to which most processors are lost, and how many; an empty cause if the
-    answer names none.
+def _losses(answer: Answer) -> list[tuple[str, Value]]:
+    """Return the processors lost by cause, the largest loss first; empty if the answer names no
+    cause.
     """
-    return next(
-        (
-            (name[len(LOST) : -1], value.value or 0.0)
-            for name, value in answer.values.items()
-            if name.startswith(LOST)
-        ),
-        ("", 0.0),
-    )
+    return [
+        (name[len(LOST) : -1], value)
+        for name, value in answer.values.items()
+        if name.startswith(LOST)
+    ]
 
 
 def _goal_text(time_fits: Fitting, name: str) -> str:
@@ -440,7 +450,7 @@ def fastest_sentence(answer: Answer, time_fits: Fitting, title: FitTitle) -> str
     if place is None or time_fits.weak_scaling:
         return ""
     by_law, base = _by_law(answer), _base_clause(answer)
-    speedup = f"speed-up{base} {_speedup_text(answer.values['largest_speedup'])}"
+    speedup = f"speed-up{base} {_number_with_ends(answer.values['largest_speedup'])}"
     if fastest_time := answer.values.get("fastest_time"):
         time = value_amount("time", fastest_time.value, "s", fastest_time.ends)
         amounts = [f"least time {time}", speedup]
@@ -544,9 +554,8 @@ def prediction_text(time_fits: Fitting, processors: float, title: FitTitle) -> s
             None if end is None else end * processors / base_count
             for end in (efficiency.value, *efficiency.ends)
         )
-        return (
-            f"speed-up{_base_clause(answer)} {_speedup_text(Value(next(ends), '1', *ends))}, {text}"
-        )
+        speedup = _number_with_ends(Value(next(ends), "1", *ends))
+        return f"speed-up{_base_clause(answer)} {speedup}, {text}"
     amount = value_amount(name, efficiency.value, efficiency.unit, efficiency.ends)
     return f"{text} and efficiency {amount}"
 
@@ -787,7 +796,7 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
             ):
                 doubt_clause += f"; it may rise or fall beyond p = {max(time_fits.p):g}"
             rise_verb = "would be" if doubt_clause else "still rises, to"
-        largest_speedup = _speedup_text(answer.values["largest_speedup"])
+        largest_speedup = _number_with_ends(answer.values["largest_speedup"])
         if "level_processors" in answer.values:
             return (
                 f"Speed-up{_base_clause(answer)} levels off at {largest_speedup};"
@@ -823,12 +832,12 @@ def _last_measured_speedup(time_fits: Fitting) -> float:
     return first_time / last_time * work_ratio
 
 
-def _speedup_text(speedup: Value) -> str:
-    """Return a speed-up with its interval in brackets, if it has one that is visible."""
+def _number_with_ends(number: Value) -> str:
+    """Return a number with its interval in brackets, if it has one that is visible."""
     text, *end_texts = (
-        plain_decimal(number or 0.0, 3) for number in (speedup.value, speedup.low, speedup.high)
+        plain_decimal(end or 0.0, 3) for end in (number.value, number.low, number.high)
     )
-    is_visible = speedup.low is not None and end_texts != [text, text]
+    is_visible = number.low is not None and end_texts != [text, text]
     return f"{text} ({' to '.join(end_texts)})" if is_visible else text
 
 
