@@ -105,7 +105,7 @@ from slipstick_questions.saturation import saturated_points, saturated_resources
 from slipstick_questions.search_picture import SearchCurves, search_figure
 from slipstick_questions.sign_changes import MARGIN_OF_EQUAL_SIDES, Change, decide
 from slipstick_questions.specs import SearchPictureSpec, SeekSpec
-from slipstick_questions.title_limits import notes_on_missing_condition
+from slipstick_questions.title_limits import announced, notes_on_missing_condition
 from slipstick_questions.years import year_text
 
 if TYPE_CHECKING:
@@ -832,11 +832,37 @@ def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
     if problems:
         raise SpecError(problems)
     notes = notes_on_missing_condition(study, "seek")
+    notes += announced([*_notes_on_base_as_given(spec_by_name, study)])
     return Question(
         lambda answers: SeekResult(tuple(_search_case(search) for search in searches)),
         notes=lambda: notes,
         pictures=[_picture_of_condition(name, spec) for name, spec in spec_by_name.items()],
     )
+
+
+_BASE_AS_GIVEN = late_pattern(rf"(?<![\w.]){BASE}\.(\w+)")
+
+
+def _notes_on_base_as_given(
+    spec_by_name: Mapping[str, SeekSpec], study: StudyContext
+) -> Iterator[Problem]:
+    """Yield a note on each search that compares other cases with the base as given, though the base
+    states the quantity that is searched, too.
+    """
+    for name, spec in spec_by_name.items():
+        named_value = _BASE_AS_GIVEN.search(spec.where)
+        if not named_value or BASE_THERE in spec.where or spec.of == YEAR:
+            continue
+        if BASE not in study.cases or {*spec.cases} <= {BASE}:
+            continue
+        quantity_of_base = resolve_once(study.cases[BASE], study.library).given_quantity(spec.of)
+        if quantity_of_base is not None and quantity_of_base.text:
+            yield study.problem(
+                ("seek", name, "where"),
+                f"{named_value[0]} is that of the base as given, with {spec.of} ="
+                f" {quantity_of_base.text}; write {BASE_THERE}{named_value[1]} for the base at the"
+                f" same {spec.of} as the case",
+            )
 
 
 def _picture_of_condition(name: str, spec: SeekSpec) -> SearchPictureSpec:

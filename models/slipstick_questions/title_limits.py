@@ -88,6 +88,11 @@ def notes_on_limits_in_title(
             for study_value, study_dimension in study_values
         )
     ]
+    return announced(notes)
+
+
+def announced(notes: list[Problem]) -> list[Problem]:
+    """Announce notes on a study, and return them."""
     if announce := ANNOUNCE.get():
         for note in notes:
             announce(f"note: {note}")

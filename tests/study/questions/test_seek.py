@@ -1142,6 +1142,42 @@ def test_a_limit_of_the_title_that_no_condition_has_is_noted(
         assert (noted in capsys.readouterr().err) == is_noted
 
 
+@pytest.mark.parametrize(
+    ("where", "of", "cases", "is_noted"),
+    [
+        ("time <= 0.9 * base.time", "parameters.p", "[faster]", True),
+        ("time <= 0.9 * base.time", "parameters.p", "[base, faster]", True),
+        ("time <= 0.9 * base_there.time", "parameters.p", "[faster]", False),
+        ("time <= 0.9 * base.time", "parameters.p", "[base]", False),
+        ("time <= 3 us", "parameters.p", "[faster]", False),
+        ("time <= 0.9 * base.time", "parameters.copies", "[other]", False),
+    ],
+)
+def test_a_search_beside_the_base_as_given_is_noted_where_the_base_has_what_is_searched(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    where: str,
+    of: str,
+    cases: str,
+    is_noted: bool,
+) -> None:
+    model = "activity: 1\nparameters: {NAME: 8, work: 80 us}\npopulation: {processors: 1}\n"
+    cycle = "cycle: [{name: compute, delay: work / NAME}]\n"
+    for file, name in (("model.yaml", "p"), ("other.yaml", "copies")):
+        Path(file).write_text((model + cycle).replace("NAME", name))
+    Path("study.yaml").write_text(
+        "study: 1\ntitle: When is it faster?\nbase: {model: model.yaml}\n"
+        "cases: {faster: {parameters.work: 40 us}, other: {model: other.yaml}}\n"
+        f"seek:\n  it: {{of: {of}, from: 1, to: 64, where: {where}, cases: {cases}}}\n"
+    )
+    assert main(["check", "study.yaml"]) == 0
+    note = (
+        "base.time is that of the base as given, with parameters.p = 8; write base_there.time for"
+        " the base at the same parameters.p as the case"
+    )
+    assert (note in capsys.readouterr().err) == is_noted
+
+
 def test_the_year_of_a_search_has_the_band_that_a_projection_has(folder: Path) -> None:
     """A time that only follows the processors is halved in the year at which their drawn factor,
     alone in each period, has doubled.
