@@ -97,7 +97,7 @@ def _false_rows(
         first, second = (times[case] for case in spec["cited"])
         time_text, ratio = quantity(first, "s"), percent(first / second)
         if math.isinf(first):
-            time_text = ratio = "without limit, since a resource is saturated"
+            time_text = ratio = "beyond any limit (a resource is saturated)"
         elif math.isinf(second):
             ratio = "unknown"
         cause = f"it takes {time_text}, {ratio}"

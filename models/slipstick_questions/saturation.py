@@ -18,7 +18,7 @@ from slipstick.report.formatting import join_phrases
 from slipstick.results.sweep import PointTable, split_name
 from slipstick.study.evaluator import Evaluator
 
-SATURATED_AMOUNT = "without limit, since a resource is saturated"
+SATURATED_AMOUNT = "beyond any limit (a resource is saturated)"
 """How the amount of an infinite time is written."""
 
 _MEANS_AT_STATION = ("waiting_time", "residence_time", "time_per_visit", "queue_length")

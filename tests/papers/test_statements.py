@@ -451,7 +451,7 @@ def test_times_at_a_saturated_server_miss_every_limit_and_exceed_every_time(fold
     )
     assert [row.verdict for row in made.statements] == [verdict for _, verdict in statements]
     assert made.statements[0].computed == (
-        "full without limit, since a resource is saturated (miss)"
+        "full beyond any limit (a resource is saturated) (miss)"
     )
 
 

@@ -840,8 +840,8 @@ def test_a_saturated_server_meets_a_lower_limit_on_a_time(folder: Path, servers:
     assert all(number(answer, "value[1]") > 1 for answer in choice.found[1:])
     (headline,) = result.headline(Words())
     assert "1 web server" in headline
-    assert "is without limit, since a resource is saturated (limit 1 s)" in headline
-    assert "is met there: the value is without limit" in " ".join(result.sentences())
+    assert "is beyond any limit (a resource is saturated) (limit 1 s)" in headline
+    assert "is met there: the value is beyond any limit" in " ".join(result.sentences())
     (picture,) = prepared.spec.pictures
     figure = result.draw(ChoicesPictureSpec.model_validate(picture.model_dump()), {})
     texts = [text.get_text() for text in figure.axes[0].texts]
