@@ -2419,6 +2419,10 @@ def _range_searched(search: ConditionSearch, words: Words) -> str:
     return f"{words.quantity(search.of)} from {first_amount} to {last_amount}"
 
 
+_LARGE_COUNT = 1e4
+"""The smallest place between whole numbers that is written with four digits."""
+
+
 def _change_bound_text(
     search: ConditionSearch, change: Change, bound_text: Callable[..., str]
 ) -> str:
@@ -2427,7 +2431,12 @@ def _change_bound_text(
     undecided range.
     """
     if change.before is None:
-        return bound_text(change.value, change.starts, (change.low, change.high))
+        ends = (change.low, change.high)
+        is_large_count = search.of != YEAR and search.unit == "1" and change.value >= _LARGE_COUNT
+        if is_large_count and change.low == change.high:
+            # It is known to a part of itself only, and not to all of its digits.
+            return bound_text(float(f"{change.value:.4g}"), change.starts)
+        return bound_text(change.value, change.starts, ends)
     if change.low == change.high:
         return bound_text(change.value if change.starts else change.before, change.starts)
     decided_text = bound_text(change.high if change.starts else change.low, change.starts)

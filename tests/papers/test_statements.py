@@ -450,9 +450,7 @@ def test_times_at_a_saturated_server_miss_every_limit_and_exceed_every_time(fold
         StatementsResult,
     )
     assert [row.verdict for row in made.statements] == [verdict for _, verdict in statements]
-    assert made.statements[0].computed == (
-        "full beyond any limit (a resource is saturated) (miss)"
-    )
+    assert made.statements[0].computed == ("full beyond any limit (a resource is saturated) (miss)")
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,7 @@ class ItemSpec(KeyedSpec):
             "write scv: 1 for an exponential time, or a distribution as the time, such as {gamma:"
             " {mean: 9 ms, scv: 2}}"
         ),
+        "at": "a step at a resource is {name: read, service: disk, time: 1 ms}",
         **dict.fromkeys(
             ("times", "count", "repeat"), "what happens several times is {repeat: 6, body: [...]}"
         ),
