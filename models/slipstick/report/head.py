@@ -478,6 +478,9 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     yield "; ".join(filter(None, clauses))
 
 
+_FOR = late_pattern(r" for(?= (?:with|without|on|at|in|after|by) )")
+"""A preposition before a title that begins with another."""
+
 _PREPOSITION = late_pattern(r" (?:on|with|of|for|in|at|under|without) ")
 
 
@@ -791,7 +794,7 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
             ratio_and_doubt = _ratio_and_doubt(base_answer, case_answer, value_name)
             cases_by_ratio.setdefault(ratio_and_doubt, []).append(words.case(case))
     ratio_clauses = [
-        f"{ratio_text} for {join_phrases(cases)}{doubt}"
+        f"{ratio_text}{_FOR.sub('', f' for {join_phrases(cases)}')}{doubt}"
         for (ratio_text, doubt), cases in cases_by_ratio.items()
     ]
     # Cases that questions compare and that are alike as given need no sentence.
