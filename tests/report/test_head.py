@@ -402,7 +402,7 @@ def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> 
         "  more-work: {parameters.work: 20 ms}\n",
     )
     assert head[:2] == [
-        "Compared with today: 1.2 times as fast for without rest.",
+        "Compared with today: 1.2 times as fast without rest.",
         "Time 12 ms for today and 22 ms for more work.",
     ]
     assert head[2].startswith(
