@@ -687,9 +687,9 @@ class FitComparison:
         return largest_number(1), None if high_count >= extrapolation.p[-1] else high_count
 
     def ends_of_fastest_processors(self, confidence_level: float) -> tuple[float, float | None]:
-        """Return the interval of the number of processors with the least time: the first and the
-        last number that the intervals of the time allow to be as fast as all others. The high end
-        is None if `useful_reach` may be as fast, too.
+        """Return the interval of the number of processors with the least time of the work of one
+        processor: the first and the last number that the intervals of the time allow to be as fast
+        as all others. The high end is None if `useful_reach` may be as fast, too.
 
         A number is allowed if the low end of its time is at most the least of the high ends.
 
@@ -700,10 +700,16 @@ class FitComparison:
         first_count = int(self.best.fitted_formula.timings.processors[0])
         reach = int(self.useful_reach(confidence_level))
         spaced_counts = np.unique(np.round(np.geomspace(first_count, reach, 2 * INTERVAL_POINTS)))
-        least_high_end = min(self.interval(p, confidence_level)[1] for p in spaced_counts.tolist())
+        is_weak = self.best.fitted_formula.timings.weak_scaling
+
+        def work_time(p: float, end_index: int) -> float:
+            """Return an end of the interval of the time for the work of one processor [s]."""
+            return self.interval(p, confidence_level)[end_index] / (p if is_weak else 1.0)
+
+        least_high_end = min(work_time(p, 1) for p in spaced_counts.tolist())
 
         def may_be_fastest(p: float) -> bool:
-            return self.interval(p, confidence_level)[0] <= least_high_end
+            return work_time(p, 0) <= least_high_end
 
         numbers = range(first_count, reach + 1)
         low_index = _first_index(numbers, may_be_fastest)
@@ -1598,10 +1604,6 @@ def _limits_with_intervals(
     return values
 
 
-FASTEST_COUNTS = ("fastest_processors", "largest_speedup_processors")
-"""Numbers of processors with the least time of a work that all processors share."""
-
-
 def _with_ends_of_counts(
     answers: Sequence[Answer], comparison: FitComparison, efficiency: float, level: float
 ) -> list[Answer]:
@@ -1611,9 +1613,10 @@ def _with_ends_of_counts(
     ends_by_name = {
         "efficient_processors": comparison.ends_of_efficient_processors(efficiency, level)
     }
+    ends_of_fastest = comparison.ends_of_fastest_processors(level)
+    ends_by_name["largest_speedup_processors"] = ends_of_fastest
     if not comparison.best.fitted_formula.timings.weak_scaling:
-        ends_of_fastest = comparison.ends_of_fastest_processors(level)
-        ends_by_name |= dict.fromkeys(FASTEST_COUNTS, ends_of_fastest)
+        ends_by_name["fastest_processors"] = ends_of_fastest
     reach = comparison.useful_reach(level)
     rival_names = [rival.name for rival in comparison.rivals]
     for name, ends in ends_by_name.items():

@@ -55,6 +55,7 @@ _FASTER = late_pattern(
 )
 _SLOWER = late_pattern(r"\b(?:slower|longer|later|more time)\b", re.IGNORECASE)
 _FROM_TO = late_pattern(r"\bfrom \d+ (?:\w+ )?to \d", re.IGNORECASE)
+_WHICH_OF_TWO = late_pattern(r"\d(?: \w+)? or (?:\w+ )?\d", re.IGNORECASE)
 _STOPS = late_pattern(r"\bstops? \w+ing\b|\b(?:slower|longer|no more)\b", re.IGNORECASE)
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _TIME_LIMIT = late_pattern(
@@ -77,8 +78,8 @@ _SHORTEST_TIME = late_pattern(
 )
 _PERCENTAGE = late_pattern(rf"({_NUMBER}) ?(?:%|percent\b)")
 _SECOND_COUNT = late_pattern(
-    r"\b(?:than|of|from|to|or|as)(?: (?:on|with|at|using))? (\d+)"
-    r"(?= (?:to|or|in place|instead|rather)\b|\?|,|$)",
+    r"\b(?:than|of|from|to|and|or|as|on|with|at|using|between) (\d+)"
+    r"(?= (?:to|and|or|in place|instead|rather)\b|\?|,|$)",
     re.IGNORECASE,
 )
 _NOUNS = "|".join(f"{noun}e?s?" for noun in (*PROCESSOR_NOUNS, "processor"))
@@ -176,6 +177,11 @@ class FitTitle:
         return 1.0 if is_faster_or_slower and not factors else None
 
     @property
+    def asks_which_of_two(self) -> bool:
+        """Whether the title asks which of two numbers of processors to choose."""
+        return bool(_WHICH_OF_TWO.search(self.text))
+
+    @property
     def asks_if_slower(self) -> bool:
         """Whether the title asks if the program is slower."""
         return bool(_SLOWER.search(self.text) and not _FASTER.search(self.text))
@@ -241,6 +247,8 @@ class FitTitle:
         [48]
         >>> FitTitle("Will 96 ranks be faster than 48?").processor_counts("ranks")
         [96, 48]
+        >>> FitTitle("Should we run on 32 or on 64 ranks?").processor_counts("ranks")
+        [64, 32]
         """
         nouns = "|".join(filter(None, [_NOUNS, re.escape(member)]))
         pattern = rf"(?<![\w.,])(\d+) (?:{nouns})\b"

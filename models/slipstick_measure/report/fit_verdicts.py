@@ -227,6 +227,8 @@ def comparison_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
         least_factor = least_factor or 1.0
         is_reached = low > least_factor if low > least_factor or high <= least_factor else None
         word = verdict_word([is_reached])
+        if title.asks_which_of_two and is_reached is not None:
+            word = ""
     sentence = comparison.sentence(words)
     # The word says it already.
     short_sentence = sentence.replace(UNDECIDED_GAIN, "") if word == UNDECIDED else sentence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,7 @@ def test_measured_rows_are_told_for_what_the_title_asks(
         ("Do we gain by going from 16 to 32 ranks?", r"Yes: on 32 processors the program is 1\.3"),
         ("Is it twice as fast on 32 ranks as on 16?", r"No: on 32 processors the program is 1\.3"),
         ("Are 48 ranks faster than 64?", r"Undecided: on 64 processors .* times\) as on 48: "),
+        ("Should we run on 16 or on 32 ranks?", r"On 32 processors the program is 1\.3"),
         ("Should I use 64 ranks instead of 48?", r"Undecided: on 64 processors the program is "),
         ("Is it 10 times as fast on 48 ranks?", r"Yes, on 48 processors: speed-up 16\.\d"),
         ("Is a speed-up of 30 reached on 48 ranks?", r"No, on 48 processors: speed-up 16\.\d"),
@@ -167,6 +169,49 @@ def test_the_interval_of_the_fastest_number_holds_the_true_one() -> None:
             assert place.low <= FASTEST
             assert (place.high is not None) >= has_upper_end
             assert place.high is None or place.high >= FASTEST
+
+
+@pytest.mark.turns(4)
+def test_throughputs_level_off_or_are_largest_with_an_interval(tmp_path: Path) -> None:
+    """A lock of 1 ms beside 9 ms of work serves 1000 /s; by mean value analysis, 14 threads are the
+    first with 95 % of that. The throughput of the second law is largest on 22 threads.
+    """
+
+    def throughput_of_lock(p: float) -> float:
+        present, throughput = 0.0, 0.0
+        for customers in range(1, int(p) + 1):
+            response = 0.001 * (1 + present)
+            throughput = customers / (0.009 + response)
+            present = throughput * response
+        return throughput
+
+    def first_line(throughput: Callable[[float], float], families: str) -> str:
+        chance = np.random.default_rng(11)
+        rows = [
+            f"{p},{throughput(p) * np.exp(0.01 * chance.standard_normal())}"
+            for p in (1, 2, 4, 6, 8, 12, 16, 24)
+            for _ in range(3)
+        ]
+        (tmp_path / "runs.csv").write_text("\n".join(["threads,throughput [/s]", *rows]) + "\n")
+        study = tmp_path / "study.yaml"
+        study.write_text(
+            "study: 1\ntitle: At how many threads does the throughput level off?\n"
+            f"fits:\n  runs: {{data: runs.csv, families: {families}}}\n"
+        )
+        results = run(prepare(str(study)))
+        return head_lines(results, results.answer)[0]
+
+    by_queue = first_line(throughput_of_lock, "[queue-1, amdahl]")
+    assert re.match(
+        r"By the fit of a closed queue, speed-up levels off at (9\.\d*|10\.\d)", by_queue
+    )
+    assert "; 95 % of it is reached with 14 threads" in by_queue
+    by_usl = first_line(
+        lambda p: 100 * p / (1 + 0.02 * (p - 1) + 0.002 * p * (p - 1)), "[usl, amdahl]"
+    )
+    match = re.search(r"largest, ([\d.]+) \(.*, at (\d+) threads \((\d+) to (\d+)\)", by_usl)
+    assert match, by_usl
+    assert int(match[3]) <= (0.98 / 0.002) ** 0.5 <= int(match[4])
 
 
 @pytest.mark.turns(4)
