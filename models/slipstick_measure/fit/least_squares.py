@@ -146,7 +146,7 @@ class FittedFormula:
         point = self.timings.points([p], n)
         time = float(self.formula.time(self.theta, point)[0])
         processors_by_cause = {
-            cause: p * float(losses[0]) / time
+            cause: p * float(losses[0]) / time if time > 0 else 0.0  # a draw without any time
             for cause, losses in self.formula.lost_times(self.theta, point).items()
         }
         return dict(
