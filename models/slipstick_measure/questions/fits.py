@@ -211,7 +211,8 @@ class _CheckedFit:
 
     `compute_timings` gives the times to fit, and those that are known beyond them, by processors
     [s]; `rate` is the unit of throughputs as in `Timings`, and `goal` the time or the throughput
-    that is wanted; `losses_at` is the first number in the title.
+    that is wanted; `title` is that of the study, whose first number is the one at which losses are
+    told.
     """
 
     spec: FitSpec
@@ -223,7 +224,7 @@ class _CheckedFit:
     is_drawn: bool
     rate: tuple[str, float] | None
     goal: TimeGoal | None
-    losses_at: float | None
+    title: str
 
     def fit_families(self) -> Fitting:
         """Fit all families, best first."""
@@ -238,7 +239,7 @@ class _CheckedFit:
             self.is_drawn,
             self.spec.efficiency.value,
             self.goal,
-            self.losses_at,
+            next(iter(numbers_in(self.title)), None),
         )
         time_fits = replace(
             time_fits,
@@ -316,7 +317,7 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
                 name in drawn_fits,
                 rate,
                 _goal_of(spec, rate, place, study),
-                next(iter(numbers_in(study.spec.title)), None),
+                study.spec.title,
             )
         )
 
