@@ -136,7 +136,7 @@ def _of_law(sentence: str, every: np.ndarray, law: np.ndarray, efficiency: float
         if ("still" in hit[1]) != (at == every[-1]):
             yield f"{sentence}\n  the last is {every[-1]}"
     if hit := re.search(
-        r"Speed-up levels off at ([\d.]+)(?: \([^)]*\))?; 95 % of it is reached with (\d+)",
+        r"Speed-up levels off at ([\d.]+)(?: \([^)]*\))?; 95 % of it is reached with about (\d+)",
         sentence,
     ):
         at, most = int(hit[2]), speedup.max()

@@ -624,7 +624,9 @@ def _near_limit_clause(bottlenecks: CaseBottlenecks, words: Words) -> str:
             f" {setting_amount(path, bottlenecks.far_from_limit, unit, words)}"
         )
     else:
-        setting_text = f"from {setting_phrase(path, bottlenecks.near_limit, unit, words)} on"
+        # A fitted limit has an interval, and so has the number that comes near it.
+        about = "about " if bottlenecks.ends_of_limit else ""
+        setting_text = f"from {about}{setting_phrase(path, bottlenecks.near_limit, unit, words)} on"
     return f"; {percent(NEAR_LIMIT)} of it is reached {setting_text}"
 
 

@@ -461,7 +461,7 @@ def fastest_sentence(answer: Answer, time_fits: Fitting, title: FitTitle) -> str
     if "level_processors" in answer.values:
         return (
             f"{by_law}, no number is the fastest: the {speedup} is reached to {percent(NEAR_LIMIT)}"
-            f" on p = {answer['level_processors']:g}."
+            f" on about p = {answer['level_processors']:g}."
         )
     falls = (
         f"{by_law}, the time still falls at p = {place.value:g}, the most for which the rows can"
@@ -802,7 +802,8 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
         if "level_processors" in answer.values:
             return (
                 f"Speed-up{_base_clause(answer)} levels off at {largest_speedup};"
-                f" {percent(NEAR_LIMIT)} of it is reached with p = {answer['level_processors']:g}."
+                f" {percent(NEAR_LIMIT)} of it is reached with about p ="
+                f" {answer['level_processors']:g}."
             )
         place = answer.values["largest_speedup_processors"]
         # The end of the range examined is no estimate, which could have an interval.

@@ -738,7 +738,7 @@ def test_a_limit_by_fitted_values_has_the_interval_and_the_threshold_of_the_fit(
     assert limit.near_limit == best["level_processors"]
     (first_line, *_) = head_lines(results, [])
     assert re.search(r"\d /s \([\d.]+ /s to [\d.]+ /s by the fit\)", first_line)
-    assert f"95 % of it is reached from {limit.near_limit:g} threads on" in first_line
+    assert f"95 % of it is reached from about {limit.near_limit:g} threads on" in first_line
 
 
 _OWN_MODEL = """\

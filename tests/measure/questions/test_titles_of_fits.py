@@ -205,7 +205,7 @@ def test_throughputs_level_off_or_are_largest_with_an_interval(tmp_path: Path) -
     assert re.match(
         r"By the fit of a closed queue, speed-up levels off at (9\.\d*|10\.\d)", by_queue
     )
-    assert "; 95 % of it is reached with 14 threads" in by_queue
+    assert "; 95 % of it is reached with about 14 threads" in by_queue
     by_usl = first_line(
         lambda p: 100 * p / (1 + 0.02 * (p - 1) + 0.002 * p * (p - 1)), "[usl, amdahl]"
     )

@@ -138,7 +138,7 @@ def test_two_level_laws_agree_where_the_numbers_with_their_largest_values_differ
     level = {"level_processors": Value(24.0, "1")}
     assert "the laws that describe the rows differ" in sentence(*places)
     text = sentence(*({**place, **level} for place in places))
-    assert "Speed-up levels off at 13.1; 95 % of it is reached with 24 " in text
+    assert "Speed-up levels off at 13.1; 95 % of it is reached with about 24 " in text
     assert "differ:" not in text
 
 
