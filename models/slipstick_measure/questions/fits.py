@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from math import log
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -269,20 +269,6 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
     checked_fits: list[_CheckedFit] = []
     notes: list[Problem] = []
     keys_from_title: set[str] = set()
-
-    def way_out_of_limit(text: str, dimension: Dimension) -> str:
-        """Return the key of a fit that asks for a limit."""
-        rates = [checked_fit.rate for checked_fit in checked_fits]
-        rate_units = [rate[0].lstrip() for rate in rates if rate]
-        key = "efficiency" if text.endswith("%") else ""
-        if any(text.endswith(unit) for unit in rate_units):
-            key = "throughput"
-        elif dimension == TIME and None in rates:
-            key = "time"
-        if key in keys_from_title:
-            return f"the fit takes it from the title, as {key}: {text}"
-        return f"write {key}: {text} in the fit" if key else ""
-
     for name, given_spec in specs.items():
         spec, place = given_spec, ("fits", name)
         try:
@@ -321,7 +307,10 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             )
         )
 
-    notes += notes_on_limits_in_title(study, way_out_of_limit)
+    rates = [checked_fit.rate for checked_fit in checked_fits]
+    notes += notes_on_limits_in_title(
+        study, partial(_way_out_of_limit, rates=rates, keys_from_title=keys_from_title)
+    )
 
     @cache
     def fits_by_name() -> dict[str, Fitting]:
@@ -345,6 +334,31 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
         fitted_base=fitted_base,
         pictures=default_pictures,
     )
+
+
+def _way_out_of_limit(
+    text: str,
+    dimension: Dimension,
+    rates: Sequence[tuple[str, float] | None],
+    keys_from_title: Collection[str],
+) -> str:
+    """Return what to write for a limit in the title, or that a fit takes it from there; empty if no
+    key of a fit has such limits.
+
+    Parameters
+    ----------
+    text, dimension : of the limit, as written
+    rates : of all fits: the unit of throughputs, or None where times were measured
+    keys_from_title : of the fits that take their limit from the title
+    """
+    key = "efficiency" if text.endswith("%") else ""
+    if any(text.endswith(rate[0].lstrip()) for rate in rates if rate):
+        key = "throughput"
+    elif dimension == TIME and None in rates:
+        key = "time"
+    if key in keys_from_title:
+        return f"the fit takes it from the title, as {key}: {text}"
+    return f"write {key}: {text} in the fit" if key else ""
 
 
 def _with_limits_of_title(
