@@ -126,12 +126,16 @@ class FitTitle:
 
     @cached_property
     def may_ask_for_efficiency(self) -> bool:
-        """Whether an efficiency may answer the title: it has a word for that, or no question, and
-        does not ask for the least time.
+        """Whether an efficiency may answer the title: it asks for one, or nothing."""
+        is_question = self.text.endswith("?")
+        return self.asks_for_efficiency or not (is_question or self.asks_for_fastest)
+
+    @cached_property
+    def asks_for_efficiency(self) -> bool:
+        """Whether the title has a word for an efficiency, or for a number of processors that is
+        worth its while, and does not ask for the least time.
         """
-        if self.asks_for_fastest:
-            return False
-        return not self.text.endswith("?") or bool(_EFFICIENCY.search(self.text))
+        return bool(_EFFICIENCY.search(self.text)) and not self.asks_for_fastest
 
     @property
     def asks_if_worth(self) -> bool:

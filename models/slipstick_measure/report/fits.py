@@ -433,14 +433,20 @@ def law_sentence(answer: Answer, time_fits: Fitting, title: FitTitle, size_noun:
         efficient_text = f"{by_law}, {uncapitalized(efficient_text)}"
     if goal_text:  # the study asks for this, so that the efficiency stands in the report alone
         efficient_text = f"{by_law}, {uncapitalized(goal_text)}"
+    # A level that the title does not ask for stands behind the speed-up.
+    is_level_last = not (goal_text or title.asks_for_efficiency) and time_fits.has_default_level
     speedup_text = _speedup_sentence(answer, time_fits)
     if speedup_text and title.asks_for_fastest and not goal_text:
         efficient_text = ""
     if speedup_text and (differing_laws := _laws_that_differ(answer, time_fits)):
         speedup_text = _difference_sentence(answer, differing_laws, time_fits)
-    elif speedup_text and not efficient_text:
+    elif speedup_text and (not efficient_text or is_level_last):
         speedup_text = f"{by_law}, {uncapitalized(speedup_text)}"
-    return f"{efficient_text} {speedup_text}".strip()
+        efficient_text = efficient_text.removeprefix(f"{by_law}, ")
+    texts = [efficient_text, speedup_text]
+    if is_level_last and speedup_text:
+        texts = [speedup_text, capitalized(efficient_text)]
+    return " ".join(filter(None, texts))
 
 
 def fastest_sentence(answer: Answer, time_fits: Fitting, title: FitTitle) -> str:

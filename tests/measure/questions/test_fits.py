@@ -373,7 +373,7 @@ def test_a_study_of_fits_alone_has_their_picture(tmp_path: Path) -> None:
     assert (
         result_of(results, FitsResult)
         .headline(Words())[0]
-        .startswith("by the fit of the universal scalability law, efficiency is at least 75 %")
+        .startswith("by the fit of the universal scalability law, speed-up is largest, ")
     )
 
 

@@ -145,6 +145,16 @@ def test_a_title_that_asks_yes_or_no_is_answered_so(
     assert sum(amounts in line for line in lines) == 1, lines
 
 
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("keys", ["at: [48]", "at: [48], efficiency: 75%"])
+def test_the_default_level_stands_behind_the_speedup_where_the_title_asks_nothing(
+    tmp_path: Path, keys: str
+) -> None:
+    first, *_ = first_lines(tmp_path, "Timings of a solver", keys)
+    place_of_efficiency, place_of_speedup = map(first.lower().index, ("efficiency is", "speed-up"))
+    assert (place_of_efficiency > place_of_speedup) == ("efficiency" not in keys), first
+
+
 @pytest.mark.turns(4)
 def test_a_limit_that_the_fit_states_itself_is_kept(tmp_path: Path) -> None:
     lines = first_lines(tmp_path, "Do 48 ranks finish within 20 s?", "at: [48], time: 6 s")
