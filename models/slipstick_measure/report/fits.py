@@ -174,7 +174,8 @@ def _loss_sentence(
         for further_cause, further_loss in losses
         if further_cause == cause or (further_loss.high or 0.0) > (loss.low or np.inf)
     ]
-    loss_text = f"{join_phrases([name for name, _ in rivaling_losses], 'or')}: " + join_phrases(
+    causes_text = join_phrases([words.component_phrase(name) for name, _ in rivaling_losses], "or")
+    loss_text = f"{causes_text}: " + join_phrases(
         [_number_with_ends(rival_loss) for _, rival_loss in rivaling_losses], "or"
     )
     loss_text = f"{loss_text} of {count_text}"

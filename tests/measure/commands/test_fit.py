@@ -169,7 +169,7 @@ def test_members_are_called_as_the_heading_calls_them(
         " By usl (the universal scalability law): Efficiency is at least 50 % up to 34 nodes"
         " (33 to 34)."
     )
-    assert "of 96 nodes. Total times do not show causes. On 96 nodes: " in said
+    assert "of 96 nodes, if the law is right. Total times do not show causes. On 96 nodes: " in said
     assert "warning: the prediction for 96 nodes is extrapolated to 1.5 times" in warned
     assert main(["measured", str(path)]) == 0
     told = capsys.readouterr().out
