@@ -47,6 +47,11 @@ _WORTH = late_pattern(
     r"|too (?:many|much))\b",
     re.IGNORECASE,
 )
+_OTHER_LIMIT = late_pattern(
+    r"\b(?:speed-?up|hours?|minutes?|seconds?|deadline)\b(?!.*\befficien)", re.IGNORECASE
+)
+"""Words of a title that asks for a speed-up or a time, though it has words such as enough."""
+
 _TOO_MANY = late_pattern(r"\btoo (?:many|much)\b", re.IGNORECASE)
 _FASTER = late_pattern(
     r"\b(?:faster|quicker|sooner|earlier|shorter|less time|shorten|gains?|benefits?"
@@ -135,7 +140,8 @@ class FitTitle:
         """Whether the title has a word for an efficiency, or for a number of processors that is
         worth its while, and does not ask for the least time.
         """
-        return bool(_EFFICIENCY.search(self.text)) and not self.asks_for_fastest
+        has_word = bool(_EFFICIENCY.search(self.text)) and not self.asks_for_fastest
+        return has_word and not _OTHER_LIMIT.search(self.text)
 
     @property
     def asks_if_worth(self) -> bool:
@@ -143,7 +149,8 @@ class FitTitle:
         that, and no second number, which would be another limit.
         """
         numbers = re.findall(_NUMBER, self.text)
-        return len(numbers) == 1 and self.asks_if_one_is_worth_another
+        has_other_limit = len(numbers) != 1 or _OTHER_LIMIT.search(self.text)
+        return self.asks_if_one_is_worth_another and not has_other_limit
 
     @property
     def asks_if_one_is_worth_another(self) -> bool:

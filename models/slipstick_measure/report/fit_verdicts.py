@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import NamedTuple
 
 from slipstick.answer import Value
@@ -192,8 +193,12 @@ def _verdict_on_fastest(time_fits: Fitting, words: Words) -> TitleAnswer | None:
     number, sentence = title.number_beyond(), fastest_sentence(best_answer, time_fits, title)
     if number is None or place is None or not sentence:
         return None
-    ends = [place.value if end is None else end for end in (place.low, place.high)]
-    is_beyond = {(end or 0.0) > number for end in ends}
+    # An end that the data leave open may lie anywhere.
+    ends = [
+        place.value or 0.0 if place.low is None else place.low,
+        inf if place.high is None else place.high,
+    ]
+    is_beyond = {end > number for end in ends}
     is_faster = is_beyond.pop() if len(is_beyond) == 1 else None
     if title.asks_if_it_stops and is_faster is not None:
         is_faster = not is_faster

@@ -130,6 +130,7 @@ def test_measured_rows_are_told_for_what_the_title_asks(
         ("Does it become faster beyond 16 ranks?", r"Yes: on (4\d|5\d) processors \("),
         ("Does it stop scaling beyond 16 ranks?", r"No: on (4\d|5\d) processors \("),
         ("Does it gain anything beyond 32 ranks?", r"Undecided: on (4\d|5\d) processors \("),
+        ("Does it become faster beyond 64 ranks?", r"Undecided: on (4\d|5\d) processors \("),
         ("Does it take longer than 6 s on 16 ranks?", r"Yes, on 16 processors: time 10\."),
         ("Does it take longer than 12 s on 16 ranks?", r"No, on 16 processors: time 10\."),
         ("Are 16 ranks enough for 12 s?", r"Yes, on 16 processors: time 10\."),
@@ -143,6 +144,19 @@ def test_a_title_that_asks_yes_or_no_is_answered_so(
     assert re.match(beginning, lines[0], re.IGNORECASE), lines
     amounts = lines[0].rpartition(": ")[2]
     assert sum(amounts in line for line in lines) == 1, lines
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize(
+    "title",
+    ["Is half an hour enough on 48 ranks?", "Up to how many ranks is the speed-up at least 10?"],
+)
+def test_a_title_on_a_time_or_a_speedup_is_not_answered_by_an_efficiency(
+    tmp_path: Path, title: str
+) -> None:
+    lines = first_lines(tmp_path, title)
+    assert not any("75 %" in line for line in lines), lines
+    assert not lines[0].startswith(("Yes", "No", "Undecided")), lines
 
 
 @pytest.mark.turns(3)
