@@ -145,11 +145,18 @@ def _parse_yaml(input_file: Reading) -> dict[str, Any]:
     return document
 
 
+_MOST_CORES = 1_000_000
+
+
 def _whole_number(input_file: Reading, document: dict[str, Any], key: str) -> int:
     """Return the whole number at a key of a machine file; raise for other values."""
     value = document.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 10**6:
-        input_file.refuse(1, key, f"must be a whole number of at least 1, got {short(str(value))}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_CORES:
+        input_file.refuse(
+            1,
+            key,
+            f"must be a whole number from 1 to {_MOST_CORES:,}, got {short(str(value))}",
+        )
     return value
 
 
