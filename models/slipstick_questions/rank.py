@@ -407,7 +407,9 @@ def _saving_clause(phrase: str, saved: Value, ranked_case: str, rankings: Sequen
         return f"yes, {phrase} saves {percent(saved.value, ends=saved.ends)} of {time_text}"
     if saved.value > -_LEAST_SAVING:
         return f"no, {phrase} does not change {time_text}"
-    return f"no, {phrase} takes {plain_decimal(1 - saved.value, 3)} times as long as {ranked_case}"
+    # Three digits of a ratio below 1.005 are 1, as if the times were equal.
+    ratio_text = plain_decimal(1 - saved.value, 3 if saved.value <= -0.01 else 4)
+    return f"no, {phrase} takes {ratio_text} times as long as {ranked_case}"
 
 
 EFFECT_VALUES = {"time": "s", "overhead": "s", "time_saved": "1", "overhead_reduction": "1"}
