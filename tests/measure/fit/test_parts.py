@@ -7,6 +7,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from decimal import Decimal, localcontext
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick_measure.fit.extrapolation import Extrapolation, size_needed
 from slipstick_measure.fit.families import FAMILIES, cycle_times, expected_largest
 from slipstick_measure.fit.formula import Timings, observations_of
-from slipstick_measure.fit.least_squares import fit
+from slipstick_measure.fit.least_squares import FittedFormula, fit
 from tests.measure.data import run, table
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
 
@@ -272,6 +274,35 @@ def test_a_family_says_what_it_is(name: str) -> None:
         for start in formula.starting_points(timings):
             assert start.shape == (len(formula.parameters),)
             assert (start >= 0).all()
+
+
+@pytest.mark.parametrize("largest", [1, 2, 255, 256, 257, 258, 262, 300, 1000, 65536])
+def test_a_fit_is_evaluated_at_every_number_up_to_256_and_in_steps_of_two_percent(
+    largest: int,
+) -> None:
+    fitted = SimpleNamespace(
+        formula=SimpleNamespace(largest_extrapolation_ratio=1.0),
+        timings=SimpleNamespace(p=np.array([1.0, float(largest)])),
+    )
+    numbers = Extrapolation(cast("FittedFormula", fitted)).p
+    assert numbers[:256].tolist() == [*range(1, min(256, largest) + 1)]
+    assert numbers[-1] == largest
+    assert (numbers == np.round(numbers)).all()
+    beyond = numbers[numbers >= 256]
+    # Rounding to whole numbers moves each end of a step by up to a half.
+    assert (np.diff(beyond) <= 0.02 * beyond[:-1] + 1).all()
+    if largest > 1000:
+        assert len(beyond) == 1 + math.ceil(math.log(largest / 256) / math.log(1.02))
+
+
+@pytest.mark.parametrize(("predicted", "end"), [(None, 64), (63.0, 63), (64.0, 64), (65.0, 64)])
+def test_a_fit_is_evaluated_no_further_than_is_predicted(predicted: float | None, end: int) -> None:
+    fitted = SimpleNamespace(
+        formula=SimpleNamespace(largest_extrapolation_ratio=4.0),
+        timings=SimpleNamespace(p=np.array([1.0, 16.0])),
+    )
+    numbers = Extrapolation(cast("FittedFormula", fitted), largest_predicted=predicted).p
+    assert numbers.tolist() == [*range(1, end + 1)]
 
 
 def test_the_size_that_more_processors_need_is_the_isoefficiency() -> None:
