@@ -296,6 +296,15 @@ def test_constants_exactly_and_a_constant_among_random_times() -> None:
     assert mixed.mean[0] == pytest.approx(2 + np.exp(-2), rel=2e-3)
 
 
+@pytest.mark.parametrize("constants", [(1.0, 4.0), (4.0, 1.0), (4.0, 4.0)])
+def test_of_several_constants_the_largest_counts(constants: tuple[float, float]) -> None:
+    times = [random_time(constant, 0.0, "constant") for constant in constants]
+    assert maximum_of(times).mean[0] == 4.0
+    # E max(4, X) = 4 + 2 exp(-2) for an exponential X of mean 2.
+    longest = maximum_of([*times, random_time(2.0, 1.0)])
+    assert longest.mean[0] == pytest.approx(4 + 2 * np.exp(-2), rel=2e-3)
+
+
 def test_the_normal_distribution() -> None:
     x = np.linspace(-6, 6, 25)
     assert normal_distribution(x) == pytest.approx(stats.norm.cdf(x), abs=1e-7)

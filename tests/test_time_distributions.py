@@ -334,3 +334,30 @@ def test_batches_multiply_the_customers_of_a_period() -> None:
 def test_a_uniform_time_has_the_variance_of_its_width(low: float, high: float) -> None:
     time = uniform(low, high)
     assert time.distribution.scv == pytest.approx((high - low) ** 2 / 12 / time.mean**2)
+
+
+def _phases_in_a_row(count: int) -> TimeDistribution:
+    """Return the time of equal phases in a row as a phase-type time."""
+    rates = np.diag(np.full(count, -1.0)) + np.diag(np.ones(count - 1), 1)
+    return general_phases([1.0, *[0.0] * (count - 1)], rates.tolist()).distribution
+
+
+@pytest.mark.parametrize("distribution", [erlang, _phases_in_a_row])
+def test_a_time_has_at_most_100_phases(distribution: Any) -> None:
+    assert distribution(1).scv == pytest.approx(1.0)
+    assert distribution(100).scv == pytest.approx(0.01)
+    with pytest.raises(ModelError, match="100 phases, got 101"):
+        distribution(101)
+
+
+def test_an_erlang_time_has_at_least_one_phase() -> None:
+    with pytest.raises(ModelError, match="1 to 100 phases, got 0"):
+        erlang(0)
+
+
+@pytest.mark.parametrize("onward", [0.0, 1.0])
+def test_a_next_phase_may_never_or_always_follow(onward: float) -> None:
+    assert coxian([1.0, 2.0], [onward]).mean == pytest.approx(1.0 + 2.0 * onward)
+    for beyond in (-1e-9, 1 + 1e-9):
+        with pytest.raises(ModelError, match="between 0 and 1"):
+            coxian([1.0, 2.0], [beyond])
