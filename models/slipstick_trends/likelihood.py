@@ -24,4 +24,5 @@ def likelihood_word(share: float) -> str:
         return YES if share else NO
     if share >= _LEAST_PROBABLE:
         return "Probably"
-    return "Probably not" if share <= 1 - _LEAST_PROBABLE else UNDECIDED
+    # Not `share <= 1 - _LEAST_PROBABLE`, which rounds to below 0.45.
+    return "Probably not" if 1 - share >= _LEAST_PROBABLE else UNDECIDED
