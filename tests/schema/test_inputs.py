@@ -269,3 +269,22 @@ def test_a_whole_number_stands_for_the_word_that_it_spells(written: str) -> None
     built = build(resolve(settings(**given), Library()))
     assert isinstance(built.model, Model)
     assert list(built.model.resources) == ["pass-1"]
+
+
+@pytest.mark.parametrize(
+    ("key", "allowed", "beyond"),
+    [
+        ("simulation.check", "1", "0"),
+        ("simulation.check", "1000000000", "1000000001"),
+        ("simulation.precision", "50%", "50.1%"),
+        ("simulation.precision", "0.001%", "0%"),
+        ("simulation.level", "50%", "49.9%"),
+        ("simulation.level", "99.99%", "99.991%"),
+        ("simulation.replications", "1", "0"),
+        ("simulation.replications", "1000", "1001"),
+        ("simulation.seed", "0", "-1"),
+    ],
+)
+def test_a_setting_of_a_simulation_has_limits(key: str, allowed: str, beyond: str) -> None:
+    built(**ATM, **{key: allowed})
+    assert f"{key}:" in refusal(**ATM, **{key: beyond})[0]

@@ -290,6 +290,15 @@ def test_a_file_of_points_that_has_just_been_made_has_none(tmp_path: Path) -> No
         )
 
 
+@pytest.mark.parametrize(("seconds", "is_kept"), [(0.001, True), (0.000999, False)])
+def test_what_takes_a_millisecond_is_kept(tmp_path: Path, seconds: float, is_kept: bool) -> None:
+    (one,) = blocks(2)
+    (found,) = Engine().solve([one])
+    with closing(Journal(tmp_path, {})) as journal:
+        journal.keep(one, found, seconds, Limits())
+        assert (journal.find(one, Limits()) is not None) == is_kept
+
+
 def test_a_file_of_points_does_not_grow_beyond_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
