@@ -112,7 +112,7 @@ def test_a_title_names_a_limit_by_the_whole_number_and_unit(title: str, is_named
 def _bottlenecks(*throughputs: float) -> CaseBottlenecks:
     """Return bottlenecks along 1, 11, 21, ... customers of a resource with a demand of 1 s."""
     count = len(throughputs)
-    customers = 1.0 + 10.0 * np.arange(count)
+    customers = np.array([1.0 + 10.0 * index for index in range(count)])
     return CaseBottlenecks(
         "base",
         Provenance([], []),
@@ -145,9 +145,12 @@ def test_a_throughput_is_near_its_limit_from_95_percent_of_it_on(
 
 def test_the_number_near_the_limit_is_the_first_that_reaches_it() -> None:
     for first in range(2, 12):
-        found = _with_value_near_limit(
-            _bottlenecks(0.5, 0.99), lambda number, first=first: 0.95 if number >= first else 0.94
-        )
+
+        def throughput_at(number: int, first: int = first) -> float:
+            """Return a throughput that is near the limit from a number of customers on [1/s]."""
+            return 0.95 if number >= first else 0.94
+
+        found = _with_value_near_limit(_bottlenecks(0.5, 0.99), throughput_at)
         assert (found.near_limit, found.far_from_limit) == (first, None)
 
 
