@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -163,6 +165,7 @@ def test_the_number_near_the_limit_is_the_first_that_reaches_it() -> None:
         (-0.0009, "no, this does not change the time"),
         (-0.001, "no, this takes 1.001 times as long as base"),
         (-0.01, "no, this takes 1.01 times as long as base"),
+        (-0.012, "no, this takes 1.01 times as long as base"),
         (-1.2345, "no, this takes 2.23 times as long as base"),
         (None, "this has no answer"),
     ],
@@ -171,6 +174,35 @@ def test_a_change_saves_nothing_below_a_thousandth_of_the_time(
     saved: float | None, clause: str
 ) -> None:
     assert _saving_clause("this", Value(saved, "1"), "base", []).startswith(clause)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_decided"),
+    [(0.05, 0.2, True), (0.0, 0.2, False), (-0.2, 0.0, False), (-0.2, -0.05, True)],
+)
+def test_whether_a_change_saves_time_is_undecided_where_the_range_has_0(
+    low: float, high: float, is_decided: bool
+) -> None:
+    clause = _saving_clause("this", Value((low + high) / 2, "1", low, high), "base", [])
+    assert clause.startswith(("yes, ", "no, ")) == is_decided
+
+
+def test_the_number_near_the_limit_is_of_the_largest_demand_and_the_population() -> None:
+    one = _bottlenecks(0.25, 0.495)
+    doubled = replace(one, demands={"bus": np.array([2.0, 2.0]), "disk": np.array([1.0, 1.0])})
+    found = _with_value_near_limit(doubled, lambda number: 0.475 if number >= 7 else 0.4)
+    assert found.near_limit == 7
+    of_another = replace(doubled, population=doubled.values + 1)
+    assert _with_value_near_limit(of_another, None) is of_another
+
+
+def test_a_band_within_one_year_names_it_once() -> None:
+    for low, high, band in (
+        (2010.1, 2010.9, " (in 2011)"),
+        (2010.1, 2011.1, " (uncertain: 2011 to 2012)"),
+        (2010.1, None, " (uncertain: 2011 or later)"),
+    ):
+        assert crossing_band_text(low, high, None, 2040.0) == band
 
 
 def test_the_largest_shares_are_three_of_at_least_a_twentieth() -> None:
