@@ -1255,7 +1255,7 @@ def test_a_case_and_a_point_without_an_answer_are_named_with_the_reason(tmp_path
         "base: {title: now, model: service.yaml}\n"
         f"cases:\n{SLOW}vary: {{stations.app.servers: [1, 2, 8]}}\n",
     )
-    assert "No answer as given for on release day, because station" in head[-1]
+    assert "No answer as given on release day, because station" in head[-1]
     assert re.search(
         r"\d points? ha(s|ve) no answer, (the first )?with 1 app server for now: station app is"
         r" saturated: arrivals need [\d.]+ s of service a second, and it gives less than 1\.",

@@ -169,8 +169,11 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     lines = _with_second_answer(lines, names_and_lines, results.title)
     lines[:1] = ["; ".join([*lines[:1], *_unanswered_clauses(results)])]
     lines.append(_basis_sentence(results, value_names))
-    return [f"{capitalized(line).rstrip('.')}." for line in lines if line]
+    return [f"{capitalized(_FOR.sub('', line)).rstrip('.')}." for line in lines if line]
 
+
+_FOR = late_pattern(r" for(?= (?:with|without|on|at(?! least| most)|in|after|by) )")
+"""A preposition before the title of a case that begins with another."""
 
 _SECOND_QUESTION = late_pattern(
     r"[,;]? and (?:(?:for|from|with|by|at|in|until) )?"
@@ -477,9 +480,6 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     ]
     yield "; ".join(filter(None, clauses))
 
-
-_FOR = late_pattern(r" for(?= (?:with|without|on|at|in|after|by) )")
-"""A preposition before a title that begins with another."""
 
 _PREPOSITION = late_pattern(r" (?:on|with|of|for|in|at|under|without) ")
 
@@ -794,7 +794,7 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
             ratio_and_doubt = _ratio_and_doubt(base_answer, case_answer, value_name)
             cases_by_ratio.setdefault(ratio_and_doubt, []).append(words.case(case))
     ratio_clauses = [
-        f"{ratio_text}{_FOR.sub('', f' for {join_phrases(cases)}')}{doubt}"
+        f"{ratio_text} for {join_phrases(cases)}{doubt}"
         for (ratio_text, doubt), cases in cases_by_ratio.items()
     ]
     # Cases that questions compare and that are alike as given need no sentence.
