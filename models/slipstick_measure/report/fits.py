@@ -188,7 +188,7 @@ def _loss_sentence(
     }
     # The first of two stations has a number in its name, an only one has none.
     differing_phrases = [
-        f"{law_phrase} to {other_cause}"
+        f"{law_phrase} to {words.component_phrase(other_cause)}"
         for law_phrase, other_cause in causes_by_other_laws.items()
         if other_cause.rstrip("1") != cause.rstrip("1")
     ]
