@@ -612,7 +612,7 @@ def split_heading(cell: str) -> tuple[str, str | None]:
     name = plain_words(heading_text)
     if quotient_match and time_unit(quotient_match["unit"]) in _SECONDS:
         words = plain_words(quotient_match["name"])
-        first_word, *_, last_word = words.split() * 2
+        first_word, *_, last_word = (words.split() or [""]) * 2  # a mark alone has no words
         is_symbol = first_word == "t" and " " not in quotient_match["name"]  # t_wall
         if (
             words in (*TIMES, *SPREADS)

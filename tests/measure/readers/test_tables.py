@@ -591,6 +591,13 @@ def test_headings_of_many_kinds_are_processors() -> None:
     assert split_heading("**Wall time (sec)**") == ("wall time", "sec")
 
 
+@pytest.mark.parametrize("mark", [".", "-", "*", "..", "_", "#", "(", "|", "\ufeff."])
+def test_a_mark_over_a_unit_is_a_heading_without_words(mark: str) -> None:
+    words, unit = split_heading(f"{mark}/s")
+    assert not words.strip(f"{mark}/s ")
+    assert unit in (None, "s")
+
+
 def test_a_table_over_several_blocks_shows_every_point(tmp_path: Path) -> None:
     from slipstick_measure.report.measured import measured_text
 
