@@ -184,7 +184,7 @@ draws)'
     share_text = ""
     if share_of_draws is not None and share_of_draws < _ALL_DRAWS:
         share_text = (
-            f"by {year_text(last_year)} in"
+            f"{'' if starts else 'it ends '}by {year_text(last_year)} in"
             f" {percent(share_of_draws) if share_of_draws else 'none'} of"
             " the random draws"
         )
@@ -200,7 +200,8 @@ draws)'
 
 
 _BAND_OF_DRAWS = late_pattern(
-    r"\((?:uncertain|at the stated rates[^:]*): (.*?)by \d+ in (.*?) of the random draws\)"
+    r"\((?:uncertain|at the stated rates[^:]*): (.*?)(?:it ends )?by \d+ in (.*?)"
+    r" of the random draws\)"
 )
 
 

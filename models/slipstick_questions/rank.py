@@ -1206,7 +1206,7 @@ def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | N
             ),
         ]
         for row in first_ranking.rows[:_MOST_CHOICES]
-        if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
+        if row["time_saved"] is not None and not _is_less_load(row, words)
     ]
     headings = ["change", "time saved"]
     if len(shown_rankings) > 1:
@@ -1222,6 +1222,16 @@ def _is_load(path: str) -> bool:
     return first_key == "population" or path_inside.endswith(
         (".population", ".arrivals", ".processors")
     )
+
+
+def _is_less_load(row: Answer, words: Words) -> bool:
+    """Return whether a change is of an offered load, or has fewer processors under another name,
+    such as a parameter: a shorter cycle with fewer of them is less work in all.
+    """
+    path = str(row.point["parameter"])
+    is_number_of_members = words.quantity(path) == words.members
+    is_less = str(row.point["change"]).endswith(("half", "less"))
+    return _is_load(path) or (is_number_of_members and is_less)
 
 
 def _is_size_of_machine(path: str) -> bool:
@@ -1245,7 +1255,7 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
     solved_rows = [
         row
         for row in ranking.rows
-        if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
+        if row["time_saved"] is not None and not _is_less_load(row, words)
     ]
     if ranking.failed:
         return f"{case_prefix}{_NO_RANKING_TEXT}"

@@ -27,6 +27,7 @@ from slipstick_questions.crossing_years import (
     crossing_band_text,
     crossing_year_text,
     first_crossing_years,
+    with_brief_band,
 )
 from slipstick_rates.files import TrendSpec, trend_of
 from slipstick_rates.machine_years import machine_of_a_year
@@ -373,6 +374,10 @@ def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
     later = " (uncertain: 2021 or later; by 2024 in 75 % of the random draws)"
     assert crossing_band_text(2020.6, None, 0.75, 2024.0) == later
     assert crossing_band_text(2020.6, 2023.0, 1.0, 2024.0) == " (uncertain: 2021 to 2023)"
+    # Where a condition is true until a year, the share is of the draws in which it ends.
+    until = crossing_band_text(2020.6, None, 0.75, 2024.0, starts=False)
+    assert until == " (uncertain: 2020 or later; it ends by 2024 in 75 % of the random draws)"
+    assert with_brief_band(f"until 2022{until}") == "until 2022 (2020 or later; 75 %)"
     assert crossing_band_text(2022.2, 2023.0, 1.0, 2024.0) == " (in 2023)"
     assert crossing_band_text(2022.6, 2023.3, 1.0, 2024.0, starts=False) == (
         " (uncertain: 2022 to 2023)"

@@ -433,7 +433,7 @@ def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: 
                 r" messages is the fastest \(.* ms\)\."
             ),
         ),
-        ("How do both change until 2020?", 0, "Compared with memory: .*"),
+        ("How do both change until 2020?", 0, "Compared with memory, in 2005: .*"),
     ],
 )
 def test_a_title_that_asks_which_begins_with_the_best_case_now_and_says_what_follows(

@@ -808,7 +808,11 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
     subject_text = "" if value_name == "time" else f"{words.value(value_name)} "
     setting_text = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
     with_place = f", with {setting_text}" if setting_text else ""
-    yield f"{subject_text}compared with {words.case(base_case)}{with_place}: {comparison_text}"
+    by_fit = ", by the fitted values alone" * (words.as_given != "as given")
+    year = _year_as_given(results, base_case)
+    in_year = f", in {year}" * bool(year)
+    comparison_text = f"{words.case(base_case)}{in_year}{with_place}{by_fit}: {comparison_text}"
+    yield f"{subject_text}compared with {comparison_text}"
 
 
 def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:

@@ -114,8 +114,8 @@ def _check_spec(path: Path) -> Iterator[str]:
         notes += _notes_on_fitted_model(cast("FittedSpec", spec).model, tree, path)
     if model_description(kind) or kind in ("workload", "study"):
         notes += _check_models(kind, spec, tree, path, library)
-    # Only the solved study tells whether a ranking has what the title asks for.
-    if kind == "study" and "rank" not in cast("StudySpec", spec).questions:
+    # Only the solved study tells whether a ranking or a fit has what the title asks for.
+    if kind == "study" and not {"rank", "fits"} & cast("StudySpec", spec).questions.keys():
         notes += filter(None, [note_on_title(cast("StudySpec", spec))])
     yield kind
     yield from notes

@@ -57,6 +57,7 @@ from slipstick_measure.results import (
     LEAST_CRITERION_DIFFERENCE,
     ExtrapolatedPrediction,
     Fitting,
+    RefusedPrediction,
     TimeGoal,
 )
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
@@ -150,11 +151,11 @@ class FitsResult(QuestionResult):
             return ""
         warning = fit_with_warnings.warnings[0]
         if isinstance(warning, ExtrapolatedPrediction):
-            warning = [
-                fit_warning
-                for fit_warning in fit_with_warnings.warnings
-                if isinstance(fit_warning, ExtrapolatedPrediction)
-            ][-1]
+            warnings = fit_with_warnings.warnings
+            extrapolations = [text for text in warnings if isinstance(text, ExtrapolatedPrediction)]
+            causes = [text.cause for text in warnings if isinstance(text, RefusedPrediction)]
+            # A number that the study asks for and that has no prediction is not passed over.
+            warning = "; ".join([extrapolations[-1], *causes[:1]])
         refusal = refused_in_title(fit_with_warnings, words.title)
         if refusal and warning == refusal:
             # The headline has the cause.

@@ -542,6 +542,26 @@ def test_a_deadline_in_the_title_is_answered_first_with_the_range_of_the_fit(
 
 
 @pytest.mark.turns(3)
+def test_a_number_that_a_fit_refuses_is_named_beside_the_farthest_prediction(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, STUDY.replace("at: [64]", "at: [32, 100000]"))
+    doubt = result_of(answered(path), FitsResult).doubt(Words())
+    assert "the prediction for 32 processors is extrapolated to 2 times" in doubt
+    assert "; no prediction at 100000 processors" in doubt
+
+
+@pytest.mark.turns(3)
+def test_cases_of_a_fitted_base_are_compared_by_the_fitted_values(tmp_path: Path) -> None:
+    (line,) = [
+        text
+        for text in head_lines(answered(written(tmp_path)), ["time"])
+        if text.startswith("Compared with")
+    ]
+    assert line.startswith("Compared with base, by the fitted values alone: ")
+
+
+@pytest.mark.turns(3)
 def test_a_deadline_beyond_rows_that_no_law_describes_says_so(tmp_path: Path) -> None:
     first, *_ = deadline_study(tmp_path, slower=1.6)
     assert first.startswith("The program ends within 8 s: never (")
@@ -807,7 +827,10 @@ def test_a_title_that_a_fit_leaves_open_leads_to_its_limits_which_answer_it(
         ("Does it take at most 12 s on 64 processors?", ", time: 12 s", False),
     ):
         path = written(tmp_path, f"study: 1\ntitle: {title}\n{fit}{limit}}}\n")
+        # Only the solved study tells what a fit answers.
         assert main(["check", str(path)]) == 0
-        assert (note in capsys.readouterr().out) == is_open
+        assert "nothing in the study answers it" not in capsys.readouterr().out
+        assert main(["run", str(path), "--no-html", "--out", str(tmp_path / "out")]) == 0
+        assert (note in capsys.readouterr().err) == is_open
         head = head_lines(answered(path), [])
         assert head[0].startswith("Yes, on 64 processors:") != is_open

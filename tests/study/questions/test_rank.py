@@ -460,3 +460,32 @@ def test_a_table_of_one_ranking_has_no_name_of_a_case() -> None:
     assert table is not None
     assert pair is not None
     assert (table[0], pair[0]) == (["change", "time saved"], ["time saved by", "base", "few"])
+
+
+CACHE = """activity: 1
+parameters: {lookup: 18 us, update: 1.5 us, threads: 24}
+population: {processors: threads, called: thread}
+resources: {map: {lock: fifo}}
+cycle:
+  - {name: lookup, delay: lookup, scv: 1, component: lookup}
+  - {hold: map, body: [{name: update, delay: update, scv: 1, component: update}]}
+"""
+
+
+@pytest.mark.turns(2)
+def test_fewer_threads_are_no_improvement_whatever_their_parameter_is_called(
+    tmp_path: Path,
+) -> None:
+    """Half the threads shorten the cycle, and serve fewer requests a second."""
+    (tmp_path / "cache.yaml").write_text(CACHE)
+    path = tmp_path / "study.yaml"
+    path.write_text("study: 1\nbase: {model: cache.yaml}\nrank: {change: 50%}\n")
+    results = run(prepare(str(path)))
+    ranking_result = result_of(results, RankResult)
+    assert "threads" not in " ".join(ranking_result.headline(results.words))
+    _, rows = ranking_result.decision(results.words) or ([], [])
+    assert [row[0] for row in rows][:1] == ["half the update"]
+    assert not any("threads" in row[0] for row in rows)
+    # The details have all that was solved.
+    (ranking_of_base,) = ranking_result.rankings
+    assert "parameters.threads" in [row.point["parameter"] for row in ranking_of_base.rows]
