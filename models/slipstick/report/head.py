@@ -319,12 +319,12 @@ def _with_loads(
     customers of a queueing network, unless a question searches them, or the table has other rows.
     """
     answer_by_title = {results.words.case(case): answer for case, answer in results.cases.items()}
-    if len(answer_by_title) == len(rows) == 1:
-        answer_by_title = dict(zip([rows[0][0]], answer_by_title.values(), strict=True))
     searched_paths = {
         path for question in results.questions.values() for path in question.searched_paths()
     }
     answers = [answer_by_title.get(row[0]) for row in rows]
+    if len(results.cases) == len(rows) == 1:  # whatever its row is called
+        answers = [*results.cases.values()]
     load_paths = dict.fromkeys(
         path
         for answer in answers
@@ -809,8 +809,8 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
     setting_text = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
     with_place = f", with {setting_text}" if setting_text else ""
     by_fit = ", by the fitted values alone" * (words.as_given != "as given")
-    year = _year_as_given(results, base_case)
-    in_year = f", in {year}" * bool(year)
+    years = {_year_as_given(results, case) for case, _ in ranked_cases}
+    in_year = f", in {max(years)}" * (len(years) == 1 and any(years))
     comparison_text = f"{words.case(base_case)}{in_year}{with_place}{by_fit}: {comparison_text}"
     yield f"{subject_text}compared with {comparison_text}"
 
