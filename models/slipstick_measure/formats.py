@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, short
 from slipstick.extensions import Registry
+from slipstick.late import late_pattern
 from slipstick.schema.library import LONGEST_NAME, catalogue_folder, find, names_of_kind
 from slipstick_measure.loads import LoadRow, LoadTest
 from slipstick_measure.measurements import Hints, Measurement, Measurements
@@ -120,7 +121,30 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     ):
         message = "the number behind the name is taken for processors, as of -cpu, and not for a"
         input_file.add_note(line_number, benchmark, f"{message} part of the name")
-    return _with_hints(FORMATS[format_name].read(input_file), input_file.hints)
+    return _with_hints(_read_as(FORMATS[format_name], input_file), input_file.hints)
+
+
+def _read_as(file_format: FileFormat, input_file: Reading) -> Measurements:
+    """Return the measurements that a reader finds in a file.
+
+    A number with two points, such as 8.1.2, looks to the patterns of readers like any other; it is
+    refused here, at its line.
+    """
+    try:
+        measurements = file_format.read(input_file)
+    except ValueError as error:
+        number_match = _NO_NUMBER.fullmatch(str(error))
+        if number_match is None:
+            raise
+        number_text = number_match["text"]
+        lines = enumerate(input_file.lines, 1)
+        line_number = next((line for line, text in lines if number_text in text), 1)
+        message = f"{short(number_text)} is not a number"
+        input_file.refuse(line_number, "", message)
+    return measurements
+
+
+_NO_NUMBER = late_pattern(r"could not convert string to float: '(?P<text>.*)'")
 
 
 def _measurements_of_trace(path: Path | str, format_name: str, hints: Hints) -> Measurements:
