@@ -27,7 +27,14 @@ from slipstick.errors import InputError, MissingValue, Saturated
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar
 from slipstick.sim.settings import Simulation
-from slipstick.study.engine import _WORKER_PROGRAM, Engine, Limits, _solve_group
+from slipstick.study.engine import (
+    _WORKER_PROGRAM,
+    Engine,
+    Limits,
+    _OutOfMemoryError,
+    _result_within_memory,
+    _solve_group,
+)
 from slipstick.study.evaluator import evaluator
 from slipstick.study.journal import (
     _ALLOWED_CLASSES,
@@ -66,6 +73,19 @@ def test_a_worker_that_still_imports_ends_with_the_process_that_started_it() -> 
         theirs.close()
         ours.close()
         assert worker.wait(timeout=HANGS) == 0
+
+
+def test_a_point_that_leaves_no_memory_to_say_so_is_over_its_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def without_memory(block: Block) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("slipstick.study.engine._solve_with_time", without_memory)
+    (block,) = blocks(1)
+    with pytest.raises(_OutOfMemoryError) as caught:
+        _result_within_memory(block, 1e12)
+    assert caught.value.result.failed == {0: "takes more than its limit of memory, 1000 GB"}
 
 
 @pytest.mark.turns(5)

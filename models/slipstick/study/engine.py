@@ -687,6 +687,9 @@ def _result_within_memory(block: Block, memory_limit: float | None) -> tuple[Sol
     _load_solvers()
     import resource
 
+    reason = f"takes more than its limit of memory, {memory_limit / 1e9:g} GB"
+    # It is made before the limit is set: a point that is out of memory leaves none to make it.
+    refused_block = SolvedBlock.without_answer(block, reason)
     soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
     address_space = (
         int(Path(_MEMORY_FILE).read_text(encoding="ascii").split()[0]) * resource.getpagesize()
@@ -701,17 +704,16 @@ def _result_within_memory(block: Block, memory_limit: float | None) -> tuple[Sol
             hard_limit,
         ),
     )
-    reason = f"takes more than its limit of memory, {memory_limit / 1e9:g} GB"
     try:
         result, seconds = _solve_with_time(block)
-    except (ImportError, SystemError, OSError, RuntimeError):
+    except (ImportError, MemoryError, SystemError, OSError, RuntimeError):
         # Without memory a library that is loaded or called may end in any of these.
-        raise _OutOfMemoryError(SolvedBlock.without_answer(block, reason)) from None
+        raise _OutOfMemoryError(refused_block) from None
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft_limit, hard_limit))
     # A lack of memory that the solver caught itself is reported as the limit.
     if result.failed and not result.columns:
-        result = SolvedBlock.without_answer(block, reason)
+        result = refused_block
     return result, seconds
 
 
