@@ -203,15 +203,21 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
         if lumping.copies_by_resource:
             lumped_recursion = Recursion(model, lumping.activities, lumping.copies_by_resource)
             value_by_expr = _with_lumped_probabilities(value_by_expr, lumping)
-        for solved_population in lumped_recursion.solve(
-            value_by_expr,
-            processors_by_point,
-            approximate_points,
-            model.population.processor_counts,
-        ):
-            _write_answers(
-                table, solved_population, lumped_recursion, recursion, lumping, with_account
-            )
+        unsolved_points = {*approximate_points.tolist()}
+        try:
+            for solved_population in lumped_recursion.solve(
+                value_by_expr,
+                processors_by_point,
+                approximate_points,
+                model.population.processor_counts,
+            ):
+                _write_answers(
+                    table, solved_population, lumped_recursion, recursion, lumping, with_account
+                )
+                unsolved_points -= {*solved_population.point_indexes.tolist()}
+        except NoAnswerError as error:
+            # Populations that were solved before keep their answers.
+            table.refuse(dict.fromkeys(sorted(unsolved_points), str(error)))
     return table
 
 
@@ -493,17 +499,20 @@ class Recursion:
             return
         values_at_points = select_points(value_by_expr, point_indexes)
         processor_counts = processors_by_point[point_indexes].astype(int)
-        # Large populations begin at a fixed point, so that their smaller ones are not solved.
+        # Large populations begin at a fixed point, so that their smaller ones are not solved; one
+        # that does not settle ends the solution, so that they come last.
         is_large = processor_counts.max(axis=1) > MOST_ONE_BY_ONE
         if len(processor_counts[0]) == 1 and is_large.any() and not every_population:
-            yield from self._solve_large(
-                values_at_points, processor_counts[is_large], point_indexes[is_large], count_exprs
+            yield from self.solve(
+                value_by_expr, processors_by_point, point_indexes[~is_large], count_exprs
             )
-            values_at_points = select_points(values_at_points, np.flatnonzero(~is_large))
-            processor_counts = processor_counts[~is_large]
-            point_indexes = point_indexes[~is_large]
-            if not len(point_indexes):
-                return
+            yield from self._solve_large(
+                select_points(values_at_points, np.flatnonzero(is_large)),
+                processor_counts[is_large],
+                point_indexes[is_large],
+                count_exprs,
+            )
+            return
         distinct_values, row_by_point = self._without_duplicates(
             values_at_points, len(point_indexes), count_exprs
         )

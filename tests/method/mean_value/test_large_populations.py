@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from slipstick.api import solve
@@ -76,3 +77,18 @@ def test_a_state_that_does_not_settle_is_no_answer(
 def test_a_state_that_goes_round_is_given_up_early() -> None:
     with pytest.raises(NoAnswerError, match=r"does not settle within \d\d\d steps"):
         solve("lock-and-bus", method="mean-value", set={"population.processors": 40_000})
+
+
+def test_a_population_that_does_not_settle_costs_only_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In one block of points, the state of 4,000 processors oscillates."""
+    monkeypatch.setattr(closed, "MOST_ITERATIONS", 100)
+    given = {"population.processors": [2, 8, 4000]}
+    times = solve("lock-and-bus", given, method="mean-value")["time"]
+    alone = [
+        solve("lock-and-bus", {"population.processors": processors}, method="mean-value")["time"]
+        for processors in (2, 8)
+    ]
+    assert np.asarray(times)[:2].tolist() == pytest.approx(alone)
+    assert np.isnan(np.asarray(times)[2])
