@@ -149,16 +149,20 @@ class FitsResult(QuestionResult):
         fit_with_warnings = next((fit for fit in self.fits.values() if fit.warnings), None)
         if fit_with_warnings is None:
             return ""
-        warning = fit_with_warnings.warnings[0]
-        if isinstance(warning, ExtrapolatedPrediction):
-            warnings = fit_with_warnings.warnings
-            extrapolations = [text for text in warnings if isinstance(text, ExtrapolatedPrediction)]
-            causes = [text.cause for text in warnings if isinstance(text, RefusedPrediction)]
-            # A number that the study asks for and that has no prediction is not passed over.
-            warning = "; ".join([extrapolations[-1], *causes[:1]])
+        warnings = fit_with_warnings.warnings
+        warning = warnings[0]
         refusal = refused_in_title(fit_with_warnings, words.title)
-        if refusal and warning == refusal:
-            # The headline has the cause.
+        if isinstance(warning, ExtrapolatedPrediction):
+            extrapolations = [text for text in warnings if isinstance(text, ExtrapolatedPrediction)]
+            # A number that the study asks for and that has no prediction is not passed over; that
+            # of the title stands in the headline.
+            causes = [
+                text.cause
+                for text in warnings
+                if isinstance(text, RefusedPrediction) and text != refusal
+            ]
+            warning = "; ".join([extrapolations[-1], *causes[:1]])
+        elif refusal and warning == refusal:
             warning = refusal.advice
         return with_noun_for_processors(warning, _with_noun(words, fit_with_warnings.member))
 

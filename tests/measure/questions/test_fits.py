@@ -549,6 +549,9 @@ def test_a_number_that_a_fit_refuses_is_named_beside_the_farthest_prediction(
     doubt = result_of(answered(path), FitsResult).doubt(Words())
     assert "the prediction for 32 processors is extrapolated to 2 times" in doubt
     assert "; no prediction at 100000 processors" in doubt
+    # The headline has the cause of a number in the title.
+    doubt = result_of(answered(path), FitsResult).doubt(Words(title="How fast on 100000 ranks?"))
+    assert "no prediction" not in doubt
 
 
 @pytest.mark.turns(3)
