@@ -273,7 +273,7 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
     drawn_fits = _fits_in_pictures(specs, study) or [picture.fit for picture in default_pictures]
     checked_fits: list[_CheckedFit] = []
     notes: list[Problem] = []
-    keys_from_title: set[str] = set()
+    limits_from_title: dict[str, str] = {}
     for name, given_spec in specs.items():
         spec, place = given_spec, ("fits", name)
         try:
@@ -287,7 +287,9 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             compute_timings = _getter_of_timings(observations)
             rate = observations.rate_of_timings
             spec = _with_limits_of_title(spec, observations, study)
-            keys_from_title |= spec.model_fields_set - given_spec.model_fields_set
+            limits_from_title |= _limits_of(
+                spec, spec.model_fields_set - given_spec.model_fields_set
+            )
             source = spec.data.rpartition("/")[2]
             notes += timing_notes(runs, spec.region)
         else:
@@ -314,7 +316,7 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
 
     rates = [checked_fit.rate for checked_fit in checked_fits]
     notes += notes_on_limits_in_title(
-        study, partial(_way_out_of_limit, rates=rates, keys_from_title=keys_from_title)
+        study, partial(_way_out_of_limit, rates=rates, limits_from_title=limits_from_title)
     )
 
     @cache
@@ -345,7 +347,7 @@ def _way_out_of_limit(
     text: str,
     dimension: Dimension,
     rates: Sequence[tuple[str, float] | None],
-    keys_from_title: Collection[str],
+    limits_from_title: Mapping[str, str],
 ) -> str:
     """Return what to write for a limit in the title, or that a fit takes it from there; empty if no
     key of a fit has such limits.
@@ -354,16 +356,26 @@ def _way_out_of_limit(
     ----------
     text, dimension : of the limit, as written
     rates : of all fits: the unit of throughputs, or None where times were measured
-    keys_from_title : of the fits that take their limit from the title
+    limits_from_title : what fits take from the title, as it stands there without blanks, by key
     """
     key = "efficiency" if text.endswith("%") else ""
     if any(text.endswith(rate[0].lstrip()) for rate in rates if rate):
         key = "throughput"
     elif dimension == TIME and None in rates:
         key = "time"
-    if key in keys_from_title:
+    if limits_from_title.get(key) == text.replace(" ", ""):
         return f"the fit takes it from the title, as {key}: {text}"
     return f"write {key}: {text} in the fit" if key else ""
+
+
+def _limits_of(spec: FitSpec, keys: Collection[str]) -> dict[str, str]:
+    """Return the limits of a fit that have some of the keys, without blanks, by key."""
+    text_by_key = {
+        "time": "" if spec.time is None else spec.time.text,
+        "throughput": spec.throughput,
+        "efficiency": spec.efficiency.text,
+    }
+    return {key: text.replace(" ", "") for key, text in text_by_key.items() if key in keys}
 
 
 def _with_limits_of_title(

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slipstick.cli.main import main
 from slipstick.report.head import head_lines
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
@@ -301,3 +302,14 @@ def test_a_title_names_processors_by_their_noun() -> None:
     assert counts == [48, 64]
     assert FitTitle("Do 12 images suffice?").processor_counts("images") == [12]
     assert FitTitle("Do 8,000 cells take 1.5 nodes?").processor_counts("") == []
+
+
+def test_a_limit_beside_that_of_a_fit_is_not_said_to_be_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At least 5 s is no longest time."""
+    first_lines(tmp_path, "Do 48 ranks take at least 5 s, and end within 20 s?")
+    assert main(["check", str(tmp_path / "study.yaml")]) == 0
+    notes = capsys.readouterr().err
+    assert "the limit 20 s stands nowhere else in the study: the fit takes it" in notes
+    assert "the limit 5 s stands nowhere else in the study: write time: 5 s in the fit" in notes
