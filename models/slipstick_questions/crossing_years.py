@@ -143,6 +143,7 @@ def _is_uncertain(low: float | None, high: float | None, share_of_draws: float |
 _SHORTEST_BAND = 0.1  # years; a shorter band has the same end twice
 _ALL_DRAWS = 0.999  # a larger part of the draws is all of them
 _MOST_DRAWS = 0.5
+"""The share of draws below which a year of the stated rates is not told as that of most draws."""
 
 
 def crossing_band_text(

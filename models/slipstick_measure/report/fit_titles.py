@@ -138,14 +138,14 @@ class FitTitle:
     @cached_property
     def asks_for_efficiency(self) -> bool:
         """Whether the title has a word for an efficiency, or for a number of processors that is
-        worth its while, and does not ask for the least time.
+        efficient enough, and does not ask for the least time.
         """
         has_word = bool(_EFFICIENCY.search(self.text)) and not self.asks_for_fastest
         return has_word and not _OTHER_LIMIT.search(self.text)
 
     @property
     def asks_if_worth(self) -> bool:
-        """Whether the title asks if a number of processors is worth its while: it has a word for
+        """Whether the title asks if a number of processors is efficient enough: it has a word for
         that, and no second number, which would be another limit.
         """
         numbers = re.findall(_NUMBER, self.text)
@@ -154,7 +154,7 @@ class FitTitle:
 
     @property
     def asks_if_one_is_worth_another(self) -> bool:
-        """Whether the title asks if a number of processors is worth its while, also in place of
+        """Whether the title asks if a number of processors is efficient enough, also in place of
         another number.
         """
         return bool(_WORTH.search(self.text))
@@ -166,7 +166,7 @@ class FitTitle:
 
     @property
     def asks_if_too_many(self) -> bool:
-        """Whether the title asks if processors are too many to be worth their while."""
+        """Whether the title asks if processors are too many to be efficient enough."""
         return bool(_TOO_MANY.search(self.text))
 
     def least_factor(self) -> float | None:

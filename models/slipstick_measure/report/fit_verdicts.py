@@ -81,7 +81,7 @@ def _target_in_title(
 ) -> _LimitOfTitle | None:
     """Return what a title asks of the prediction for a number of processors: the goal of the fit, a
     speed-up, or an efficiency, which is the default one if the title asks whether the processors
-    are worth their while.
+    are efficient enough.
     """
     name = f"{EFFICIENCY_NAME_PREFIX}{processors:g}]"
     goal = time_fits.goal
