@@ -544,18 +544,19 @@ def _with_factor(year_in_words: str, crossing: float, projection: Projection) ->
 
 
 def _speed_clause(sweep: Sweep, first_and_last_index: tuple[int, int]) -> str:
-    """Return how many times as fast the last year is as the first one, with the interval that the
-    intervals of both times leave.
+    """Return how many times as fast the last year is as the first one, with an interval where the
+    time of the first year has none: two intervals do not show how both times vary together.
     """
     (first_value, _, first_ends), (last_value, _, last_ends) = (
         value_at(sweep, "time", year_index) for year_index in first_and_last_index
     )
     factor = first_value / last_value
-    first_low, first_high = first_ends if isfinite(sum(first_ends)) else (first_value, first_value)
     last_low, last_high = last_ends
     if not last_low < last_high < inf:
         return f" ({plain_decimal(factor, 3)} times as fast)"
-    factor_text = quantity(factor, "1", 3, ends=(first_low / last_high, first_high / last_low))
+    if first_ends[0] < first_ends[1]:
+        return f" ({plain_decimal(factor, 3)} times as fast at the stated rates)"
+    factor_text = quantity(factor, "1", 3, ends=(first_value / last_high, first_value / last_low))
     return f", {factor_text} times as fast,"
 
 

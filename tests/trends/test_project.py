@@ -710,6 +710,25 @@ def test_a_band_that_includes_the_first_value_says_that_nothing_may_change(folde
 
 
 @pytest.mark.turns(4)
+def test_a_factor_between_two_uncertain_years_has_no_interval(folder: Path) -> None:
+    """The ends of one year over those of the other would be too wide."""
+    result = result_of(found(PROJECT), ProjectResult)
+    (track,) = result.projection.tracks
+    columns = dict(track.sweep.columns)
+    for name, factor in (("low[time]", 0.8), ("high[time]", 1.25)):
+        columns[name] = columns[name].copy()
+        columns[name][0] = factor * columns["time"][0]
+    sweep = replace(track.sweep, columns=columns)
+    changed = replace(result.projection, tracks=(replace(track, sweep=sweep),))
+    sentence = headlines_by_subject(changed, Words())["values"][0]
+    factor = columns["time"][0] / columns["time"][-1]
+    match = re.search(r"\(([\d.]+) times as fast at the stated rates\)", sentence)
+    assert match is not None, sentence
+    assert float(match[1]) == pytest.approx(factor, rel=0.01)
+    assert sentence.count("times as fast") == 1
+
+
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("change", [1.0, 0.9])
 def test_a_share_that_stays_is_not_said_to_change_perhaps_nowhere(
     folder: Path, change: float
