@@ -12,6 +12,7 @@ CLOCKS = (
     "slipstick.limits.monotonic",
     "slipstick.limits.thread_time",
     "slipstick.study.engine.monotonic",
+    "slipstick_questions.seek.process_time",
 )
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
+from time import process_time
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeGuard
 
 from slipstick.answer import Answer, Value
@@ -24,7 +25,7 @@ from slipstick.errors import (
 )
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, dataclass, field, late_pattern, np, replace
-from slipstick.limits import ANNOUNCE, ANNOUNCED
+from slipstick.limits import ANNOUNCE, ANNOUNCED, announcing_progress
 from slipstick.report.formatting import (
     NO_ENDS,
     NOTHING,
@@ -588,11 +589,15 @@ class _VariedCase:
             return self.case.with_longer_simulations(run_factor).point_table(
                 self.values(places), names
             )
-        tables = (
-            self.model_at(float(place)).with_longer_simulations(run_factor).point_table({}, names)
-            for place in places
+        # Each place has a model of its own, so that the engine sees one point at a time.
+        report_solved = announcing_progress(
+            len(places), f"{len(places):,} points are solved", counts_wall_time=True
         )
-        rows_and_tables = ((np.array([row]), table) for row, table in enumerate(tables))
+        rows_and_tables = []
+        for row, place in enumerate(places.tolist()):
+            case = self.model_at(place).with_longer_simulations(run_factor)
+            rows_and_tables.append((np.array([row]), case.point_table({}, names)))
+            report_solved(1)
         return PointTable.join(len(places), rows_and_tables)
 
     def base_table(self, places: Array, names: Collection[str], run_factor: float) -> PointTable:
@@ -1322,7 +1327,11 @@ _RESERVED_FOR_PLACES = 0.5
 """Part of these events that longer runs leave to the places between, before those are solved."""
 
 _SECONDS_PER_EVENT = 1e-6
-"""Estimated processor time of an event [s]: 0.2 to 1 us by the compiled kernel, as measured."""
+"""Estimated processor time of an event [s], where the first places do not tell it: 0.2 to 1 us by
+the compiled kernel, as measured.
+"""
+_LEAST_SECONDS_PER_EVENT = 1e-8
+"""Less than any kernel takes: the answers are of an earlier run, or of other processes [s]."""
 
 
 def _search_case(case_search: _CaseSearch) -> ConditionSearch:
@@ -1446,7 +1455,9 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
     them.
     """
     places = case_search.first_places()
+    start = process_time()
     table = case_search.solve(places)
+    seconds = process_time() - start
     columns = table.columns
     first_places = (places.tolist(), table.provenance)
     margins, _ = case_search.condition.margin_and_mask(columns)
@@ -1459,7 +1470,7 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
         or (not case_search.has_only_places and has_answer.any() and not has_answer.all())
     ):
         return _SearchedPlaces(places, columns, 1.0, first_places)
-    refinement = _SearchRefinement(case_search, places, table)
+    refinement = _SearchRefinement(case_search, places, table, seconds)
     finds_further_places = case_search.is_whole or not case_search.has_only_places
     refinement.decide(_RESERVED_FOR_PLACES if finds_further_places else 0.0)
     refinement.bisect()
@@ -1746,9 +1757,16 @@ class _SearchRefinement:
     The streams of random numbers are the same at all places, so places differ by what is varied. A
     run that is made longer until it decides errs somewhat more often than the level of its interval
     says; few lengths are tried.
+
+    Parameters
+    ----------
+    case_search, places, table : the search, its first places, and their answers
+    seconds : processor time that these answers took
     """
 
-    def __init__(self, case_search: _CaseSearch, places: Array, table: PointTable) -> None:
+    def __init__(
+        self, case_search: _CaseSearch, places: Array, table: PointTable, seconds: float
+    ) -> None:
         self.case_search = case_search
         self.places = places
         self.columns = dict(table.columns)
@@ -1758,7 +1776,13 @@ class _SearchRefinement:
         self.remaining_effort = LARGEST_EFFORT_FACTOR * len(places)
         self.remaining_events = _most_events(case_search)
         self.events_left_out = 0.0
-        self._is_announced = False
+        self._announced_seconds = 0.0
+        self._start = process_time() - seconds
+        all_events = float(self.events_per_length.sum())
+        self._seconds_per_place = 0.0 if all_events else seconds / len(places)
+        self._seconds_per_event = seconds / all_events if all_events else 0.0
+        if all_events and self._seconds_per_event < _LEAST_SECONDS_PER_EVENT:
+            self._seconds_per_event = _SECONDS_PER_EVENT
 
     def decide(self, reserved_part: float = 0.0) -> None:
         """Extend undecided runs, each time the one that needs the least additional length, as long
@@ -1779,26 +1803,37 @@ class _SearchRefinement:
             self.events_left_out = float(min(needed_events[~is_within_limit], default=0.0))
             if not is_affordable.any():
                 return
-            self._announce(float(needed_events[is_affordable].sum()), events_reserved)
+            most_events = min(
+                float(needed_events[is_affordable].sum()), self.remaining_events - events_reserved
+            )
+            self._announce(
+                f"longer simulations are to decide where {self.case_search.condition.text}, with up"
+                f" to {most_events:,.0f} events",
+                most_events * self._seconds_per_event,
+            )
             index = int(np.argmin(np.where(is_affordable, needed_lengths, np.inf)))
             self._simulate_at(
                 index, float(self.places[index]), float(needed_lengths[index]), is_new=False
             )
 
-    def _announce(self, needed_events: float, events_reserved: float) -> None:
-        """Announce once how long the longer runs may take, by their events."""
-        most_events = min(needed_events, self.remaining_events - events_reserved)
-        seconds = most_events * _SECONDS_PER_EVENT
+    def _announce(self, work_in_words: str, seconds: float) -> None:
+        """Announce how long the search may take, with the seconds that it has taken; again only if
+        that is more than twice as long.
+        """
+        seconds_in_all = process_time() - self._start + seconds
         announce = ANNOUNCE.get()
-        if announce is None or seconds <= ANNOUNCED or self._is_announced:
+        if (
+            announce is None
+            or seconds_in_all <= max(ANNOUNCED, 2 * self._announced_seconds)
+            or seconds < ANNOUNCED / 10
+        ):
             return
-        self._is_announced = True
         text = (
-            f"{self.case_search.name}: longer simulations are to decide where"
-            f" {self.case_search.condition.text}, with up to {most_events:,.0f} events: about"
-            f" {seconds:,.0f} s of processor time"
+            f"{self.case_search.name}: {work_in_words}: about {seconds_in_all:,.0f} s of processor"
+            " time"
         )
-        announce(LongWork(text, seconds=seconds))
+        announce(LongWork(text, seconds=seconds_in_all - self._announced_seconds))
+        self._announced_seconds = seconds_in_all
 
     def _needed_run_lengths(self) -> Array:
         """Return the run length that would decide each undecided place, as a multiple of the case's
@@ -1831,7 +1866,8 @@ class _SearchRefinement:
         """
         is_whole = self.case_search.is_whole
         while is_whole or not self.case_search.has_only_places:
-            gaps = self._gaps_to_bisect()
+            gaps, step_counts = self._gaps_to_bisect()
+            self._announce_bisection(step_counts)
             index = int(np.argmax(gaps))
             run_factor = float(self.run_factors[index : index + 2].min())
             if gaps[index] <= 0.0 or run_factor > self.remaining_effort:
@@ -1844,9 +1880,22 @@ class _SearchRefinement:
                 index + 1, middle // 1 if is_whole else middle, run_factor, is_new=True
             )
 
-    def _gaps_to_bisect(self) -> Array:
-        """Return the distances of neighbouring places between which to bisect [places - 1]; 0 where
-        no bisection is needed.
+    def _announce_bisection(self, step_counts: Array) -> None:
+        """Announce how long the steps of the bisection between places may take."""
+        seconds_at_places = (
+            self.run_factors * self.events_per_length * self._seconds_per_event
+            + self._seconds_per_place
+        )
+        seconds = step_counts * np.maximum(seconds_at_places[1:], seconds_at_places[:-1])
+        self._announce(
+            f"{with_noun(int(step_counts.sum()), 'further place')} narrow down where"
+            f" {self.case_search.condition.text}",
+            float(seconds.sum()),
+        )
+
+    def _gaps_to_bisect(self) -> tuple[Array, Array]:
+        """Return the distances of neighbouring places between which to bisect, 0 where no bisection
+        is needed, and the most steps that each takes [places - 1].
 
         Distances are relative, and small enough at the precision of the runs; whole numbers are
         bisected down to a distance of 1.
@@ -1857,21 +1906,25 @@ class _SearchRefinement:
         has_answer &= ~_is_saturated(self.case_search.condition, self.columns)
         is_end_of_answers = has_answer[1:] != has_answer[:-1]
         signs = np.sign(np.where(np.abs(margins[1:]) <= MARGIN_OF_EQUAL_SIDES, 0.0, margins[1:]))
-        is_crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & has_answer[1:] & has_answer[:-1]
+        # The ends of an interval may cross the limit at different places, each to be bisected.
+        crossing_counts = (np.diff(signs, axis=1) != 0).sum(axis=0)
+        is_crossed = (crossing_counts > 0) & has_answer[1:] & has_answer[:-1]
         is_estimated = self.case_search.is_estimated
         is_crossed &= self.case_search.is_whole or is_estimated or self._has_intervals
         distances = np.diff(self.places)
         if self.case_search.is_whole:
-            return np.where((is_end_of_answers | is_crossed) & (distances > 1), distances, 0.0)
-        magnitudes = np.maximum(np.abs(self.places[1:]), np.abs(self.places[:-1]))
-        relative_distances = distances / np.maximum(magnitudes, 1e-300)
-        precision = case.built.options.simulation.precision
-        closest_distance = np.where(is_crossed | is_estimated, precision, CLOSEST_RELATIVE_DISTANCE)
-        return np.where(
-            (is_end_of_answers | is_crossed) & (relative_distances > closest_distance),
-            relative_distances,
-            0.0,
-        )
+            closest_distance = np.ones(len(distances))
+        else:
+            magnitudes = np.maximum(np.abs(self.places[1:]), np.abs(self.places[:-1]))
+            distances = distances / np.maximum(magnitudes, 1e-300)
+            closest_distance = np.where(
+                is_crossed | is_estimated,
+                case.built.options.simulation.precision,
+                CLOSEST_RELATIVE_DISTANCE,
+            )
+        is_wide = (is_end_of_answers | is_crossed) & (distances > closest_distance)
+        step_counts = np.ceil(np.log2(np.where(is_wide, distances / closest_distance, 1.0)))
+        return np.where(is_wide, distances, 0.0), step_counts * np.maximum(crossing_counts, 1)
 
     @property
     def _has_intervals(self) -> bool:

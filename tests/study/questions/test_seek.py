@@ -8,7 +8,7 @@ import math
 import random
 import re
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from math import factorial
 from pathlib import Path
 from types import SimpleNamespace
@@ -780,7 +780,7 @@ def test_the_longer_runs_of_a_search_stay_within_a_total_of_events() -> None:
     """
     search: Any = NoisySearch()
     places = np.arange(10.0)
-    refinement = _SearchRefinement(search, places, search.solve(places))
+    refinement = _SearchRefinement(search, places, search.solve(places), 0.0)
     announced: list[str] = []
     token = ANNOUNCE.set(announced.append)
     try:
@@ -788,7 +788,7 @@ def test_the_longer_runs_of_a_search_stay_within_a_total_of_events() -> None:
         assert (refinement.events_left_out, announced) == (32 * 3e6, [])
         assert search.lengths == [1.0] * 10
         search.hides = True
-        refinement = _SearchRefinement(search, places, search.solve(places))
+        refinement = _SearchRefinement(search, places, search.solve(places), 0.0)
         refinement.decide()
     finally:
         ANNOUNCE.reset(token)
@@ -800,6 +800,76 @@ def test_the_longer_runs_of_a_search_stay_within_a_total_of_events() -> None:
             " events: about 12 s of processor time"
         )
     ]
+
+
+def announced_by(
+    monkeypatch: pytest.MonkeyPatch, clock: str, step: float, question: str, base: str
+) -> list[str]:
+    """Return what a search announces while each look at a clock finds it `step` seconds later."""
+    seconds = count(0.0, step)
+    monkeypatch.setattr(clock, lambda: next(seconds))
+    texts: list[str] = []
+    token = ANNOUNCE.set(texts.append)
+    try:
+        seek(question, base=base)
+    finally:
+        ANNOUNCE.reset(token)
+    return [str(text) for text in texts]
+
+
+def test_longer_runs_take_as_long_an_event_as_the_first_runs_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first runs had 30 million events in 300 s, so that 12 million more take 120 s."""
+    monkeypatch.setattr("slipstick_questions.seek.process_time", lambda: 1000.0)
+    search: Any = NoisySearch()
+    search.hides = True
+    places = np.arange(10.0)
+    announced: list[str] = []
+    token = ANNOUNCE.set(announced.append)
+    try:
+        _SearchRefinement(search, places, search.solve(places), 300.0).decide()
+    finally:
+        ANNOUNCE.reset(token)
+    assert announced == [
+        (
+            "users: longer simulations are to decide where wait <= 1 s, with up to 12,000,000"
+            " events: about 420 s of processor time"
+        )
+    ]
+
+
+def test_places_between_those_simulated_first_are_announced_with_their_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Between 8 and 9 three halvings come below the precision of 2 %, at 30 s for each run."""
+    monkeypatch.setattr("slipstick_questions.seek.process_time", lambda: 1000.0)
+    search: Any = NoisySearch()
+    search.has_only_places, search.condition.needed_columns = False, ()
+    places = np.arange(10.0)
+    announced: list[str] = []
+    token = ANNOUNCE.set(announced.append)
+    try:
+        _SearchRefinement(search, places, search.solve(places), 300.0).bisect()
+    finally:
+        ANNOUNCE.reset(token)
+    assert announced == [
+        "users: 3 further places narrow down where wait <= 1 s: about 390 s of processor time"
+    ]
+    assert search.lengths[10:] == [1.0] * 3
+
+
+@pytest.mark.turns(4)
+def test_a_search_that_builds_a_model_for_each_place_is_announced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "web.yaml").write_text(SERVICE)
+    question = "of: stations.web.servers, from: 9, to: 60, step: 1, where: 'utilization[web] <= 1'"
+    clock = "slipstick.limits.monotonic"
+    texts = announced_by(monkeypatch, clock, 1.0, question, "{model: web.yaml}")
+    # A place takes two seconds: its own point has a pace, which looks at the clock, too.
+    assert len(texts) == 1
+    assert re.fullmatch(r"52 points are solved: about \d+ s", texts[0])
 
 
 def test_an_undecided_range_of_rates_ends_at_the_decided_neighbours() -> None:
@@ -875,7 +945,7 @@ def test_an_undecided_run_is_extended_until_its_interval_decides(half_width: flo
         is_estimated=True,
         case=SIMULATED_CASE,
     )
-    refinement = _SearchRefinement(search, np.array([1.0]), PointTable())
+    refinement = _SearchRefinement(search, np.array([1.0]), PointTable(), 0.0)
     (length,) = refinement._needed_run_lengths()
     assert half_width / math.sqrt(length) < margin
     assert half_width / math.sqrt(length / 4) > margin or length == 2
