@@ -15,13 +15,14 @@ from slipstick.expression.nodes import Parameter, parameters
 from slipstick.expression.tape import Tape
 from slipstick.late import np
 from slipstick.law import Law
-from slipstick.limits import with_summed_costs
+from slipstick.limits import announcing_progress, with_summed_costs
 from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import distinct_activities, list_parallel_nodes
 from slipstick.model.system import Labels, Model
+from slipstick.report.formatting import with_noun
 from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, build, resolve, solve_settings
 from slipstick.schema.library import Library
@@ -521,12 +522,18 @@ def _grid_inputs(
         for name, value in value_by_input.items()
         if str(known_parameters[name].dimension) == "1" and value == int(value) and _is_count(name)
     ]
+    report_solved = announcing_progress(
+        len(count_names),
+        f"the page compares what {with_noun(len(count_names), 'number')} of processors, customers,"
+        " servers or permits would change",
+    )
     for name in count_names:
         # A count has no derivative in the answer: what doubling it changes takes that place.
         answer_pair = form.columns(
             {name: np.array([value_by_input[name], 2 * value_by_input[name]])}
         ).get(live.quantity, np.full(2, np.nan))
         effect_by_input[name] = float(np.nan_to_num(abs(answer_pair[1] - answer_pair[0]), nan=0.0))
+        report_solved(1)
     inputs_by_effect = _inputs_by_effect(effect_by_input, wanted_inputs)
     other_inputs = [name for name in inputs_by_effect if name not in wanted_inputs]
     best_inputs = [name for name in other_inputs if name not in count_names][:1]

@@ -782,6 +782,32 @@ def test_a_grid_that_takes_long_is_announced_with_its_points(
     assert [text for text in announcements if "894 points" in text]
 
 
+def test_the_choice_of_the_inputs_of_a_page_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of eight numbers of servers and one of customers, each takes a second."""
+    stations = "".join(
+        f"  s{number}: {{demand: {{jobs: {number} ms}}}}\n" for number in range(1, 9)
+    )
+    path = tmp_path / "eight.yaml"
+    path.write_text(
+        "queueing-network: 1\nclasses: {jobs: {population: 9, think_time: 1 s}}\n"
+        f"stations:\n{stations}"
+    )
+    seconds = count(0.0)
+    monkeypatch.setattr("slipstick.limits.thread_time", lambda: next(seconds))
+    announcements: list[str] = []
+    token = ANNOUNCE.set(announcements.append)
+    try:
+        live_model({"model": read_value(str(path), "model")}, "linearizer")
+    finally:
+        ANNOUNCE.reset(token)
+    assert announcements[0] == (
+        "the page compares what 9 numbers of processors, customers, servers or permits would"
+        " change: about 9 s of processor time"
+    )
+
+
 @pytest.mark.turns(5)
 def test_a_page_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Strings hash differently in each process: the order of a set must not reach the page."""
