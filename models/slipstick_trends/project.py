@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from slipstick.errors import DoubtfulRates, UnknownNameError
 from slipstick.expression.nodes import number_text
 from slipstick.late import Array, dataclass, field, late_pattern, np, replace
+from slipstick.limits import announcing_progress
 from slipstick.report.formatting import (
     capitalized,
     do_overlap,
@@ -823,17 +824,22 @@ def _solve_track(
     drawn_case = DrawnCase(track, years, stated_columns, drawn_columns, draws, work, *close_answers)
     columns = _columns_with_bands(stated_columns, band_by_name, wanted_names)
     sweep = _sweep_of_track(track, cases, trend_values, table, columns)
-    histories = (
-        _condition_history(
-            track,
-            condition,
-            close_answers,
-            years,
-            margins[index] if margins else None,
-            cases.spec.band.value,
-        )
-        for index, condition in enumerate(conditions)
+    report_solved = announcing_progress(
+        len(conditions), f"{with_noun(len(conditions), 'condition')} of {case.case} over the years"
     )
+    histories = []
+    for index, condition in enumerate(conditions):
+        histories.append(
+            _condition_history(
+                track,
+                condition,
+                close_answers,
+                years,
+                margins[index] if margins else None,
+                cases.spec.band.value,
+            )
+        )
+        report_solved(1)
     depends_on_times_alone = _depends_on_times_alone(cases, wanted_names)
     rates_without_effect = {
         *track.rates_without_effect,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import yaml
 from scipy import stats
 
 from slipstick.errors import SpecError, UnknownNameError
+from slipstick.limits import ANNOUNCE
 from slipstick.report.formatting import question_section
 from slipstick.report.head import decision_table, head_lines
 from slipstick.results.study import tidy_columns
@@ -85,6 +87,22 @@ def test_one_year_is_compared_with_that_of_the_case(folder: Path) -> None:
     )
     assert list(one.years) == [2005, 2025]
     assert repr(one.tracks) == repr(both.tracks)
+
+
+def test_many_conditions_are_announced_with_their_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = count(0.0)
+    monkeypatch.setattr("slipstick.limits.thread_time", lambda: next(seconds))
+    conditions = "".join(f"    - efficiency >= 0.{number}\n" for number in range(10, 30))
+    announced: list[str] = []
+    token = ANNOUNCE.set(announced.append)
+    try:
+        projection(PROJECT.replace("    - efficiency >= 0.5\n", conditions))
+    finally:
+        ANNOUNCE.reset(token)
+    # One second each: three are done when it is told.
+    assert "22 conditions of base over the years: about 22 s of processor time" in announced
 
 
 def test_limits_that_are_watched_are_drawn(folder: Path) -> None:
